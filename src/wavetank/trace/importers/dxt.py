@@ -165,7 +165,9 @@ def operations(
     size = in_order(joined([part.segment["length"].astype(np.int64) for _, part in parts]))
     offset = in_order(joined([_offsets(name, part) for name, part in parts]))
     views = [own_view if name == "DXT_MPIIO" else np.zeros(len(part), bool) for name, part in parts]
-    tick, subtick = _clocks(rank, mpi, start, in_order(joined(views)))
+    viewed = in_order(joined(views))
+    order = None  # as large as a column
+    tick, subtick = _clocks(rank, mpi, start, viewed)
     return SingleOperations(
         rank=rank,
         op=op,
@@ -239,20 +241,19 @@ def _clocks(
 
     The subtick counts the POSIX calls since the tick's beginning. All columns are sorted by rank.
     """
-    position = np.arange(len(rank), dtype=np.int64)
     if not mpi.any():
+        position = np.arange(len(rank), dtype=np.int64)
         position -= _begin(rank)
         return np.broadcast_to(np.int64(0), len(rank)), position
     tick = np.zeros(len(rank), dtype=np.int64)
     subtick = np.zeros(len(rank), dtype=np.int64)
     bounds = np.flatnonzero(np.append(True, rank[1:] != rank[:-1]))
     for first, end in zip(bounds, np.append(bounds[1:], len(rank)), strict=True):
-        mine = slice(first, end)
-        calls = position[mine][mpi[mine]]
+        is_call = mpi[first:end]
+        calls, others = first + np.flatnonzero(is_call), first + np.flatnonzero(~is_call)
         # Views set before the n-th call, its own not among them.
         views = np.append(0, np.cumsum(own_view[calls]))
         tick[calls] = np.arange(len(calls)) + views[1:]
-        others = position[mine][~mpi[mine]]
         begun = np.searchsorted(np.sort(start[calls]), start[others], side="right")
         tick[others] = begun + views[begun]
         subtick[others] = np.arange(len(others)) - _begin(tick[others])
