@@ -85,3 +85,7 @@ class CostError(WavetankError):
 
 class ReportError(WavetankError):
     """A report could not be written."""
+
+
+class ServiceError(WavetankError):
+    """The service of spaces could not do what it was asked for."""

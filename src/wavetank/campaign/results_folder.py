@@ -5,7 +5,6 @@ A lock that dies with its owner keeps a second writer out. Every commit is on di
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from pathlib import Path
 from wavetank.campaign.database import COMPARISON, DATABASE
 from wavetank.campaign.store import Store
 from wavetank.errors import MeasurementError
+from wavetank.locks import take_lock
 
 LOCK = "store.lock"
 SCHEMA_VERSION = 1
@@ -179,16 +179,7 @@ def see_usable(folder: Path) -> None:
 
 def _lock(lock: int, folder: Path) -> None:
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        owner = os.pread(lock, 64, 0).decode(errors="replace").strip() or "unknown"
-        raise MeasurementError(
-            f"another campaign (process {owner}) is writing to {folder}. "
-            "Wait for it, stop it, or choose another output folder with -o"
-        ) from error
-    try:
-        os.ftruncate(lock, 0)
-        os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+        owner = take_lock(lock)
     except OSError as error:
         if not (folder / DATABASE).exists():  # nothing was here before this process: leave nothing
             (folder / LOCK).unlink(missing_ok=True)
@@ -197,6 +188,11 @@ def _lock(lock: int, folder: Path) -> None:
         raise MeasurementError(
             f"cannot write to {folder}: {error.strerror}. Choose an output folder with space, with -o"
         ) from error
+    if owner is not None:
+        raise MeasurementError(
+            f"another campaign (process {owner}) is writing to {folder}. "
+            "Wait for it, stop it, or choose another output folder with -o"
+        )
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:

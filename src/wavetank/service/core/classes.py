@@ -1,0 +1,162 @@
+"""Which kind of file system is offered in which mode, what confines a tenant there, and what each kind can do.
+
+One table. Sources: documentation of NFS-Ganesha, GlusterFS, Ceph ("File layouts", "Client capabilities", "Quotas") and
+OrangeFS. Nothing in it was proved by an attack of one tenant on another yet, and every row says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import get_args
+
+from wavetank.service.core.records import AccessKind, Kind, Mode
+from wavetank.service.core.refusals import Refused
+
+NOT_PROVED = "not proved yet"
+
+
+@dataclass(frozen=True)
+class SpaceClass:
+    """A kind in a mode.
+
+    Attributes:
+        kind: of file system.
+        mode: shared or dedicated.
+        refused: why it is not offered; None where it is.
+        confined_by: what keeps other tenants out of the space, a sentence.
+        size_limit: what keeps a space to its size, a sentence.
+        isolation: how far that is shown by tests that attack it.
+    """
+
+    kind: Kind
+    mode: Mode
+    refused: str | None
+    confined_by: str
+    size_limit: str
+    isolation: str = NOT_PROVED
+
+    @property
+    def offered(self) -> bool:
+        """Whether spaces of this class can be asked for."""
+        return self.refused is None
+
+
+@dataclass(frozen=True)
+class KindFacts:
+    """What a kind of file system can do, in either mode.
+
+    Attributes:
+        title: as its project writes it.
+        access: kinds of rules that it can keep.
+        most_servers: that one space can be on; None: any number.
+        stripes: whether a stripe size can be given.
+        copies: whether it keeps further copies of each byte.
+    """
+
+    title: str
+    access: tuple[AccessKind, ...]
+    most_servers: int | None
+    stripes: bool
+    copies: bool
+
+
+KINDS: dict[Kind, KindFacts] = {
+    "nfs": KindFacts("NFS", ("ip",), most_servers=1, stripes=False, copies=False),
+    "glusterfs": KindFacts(
+        "GlusterFS", ("ip", "certificate"), most_servers=None, stripes=True, copies=True
+    ),
+    "cephfs": KindFacts("CephFS", ("key",), most_servers=None, stripes=True, copies=True),
+    "orangefs": KindFacts("OrangeFS", (), most_servers=None, stripes=True, copies=False),
+}
+
+_OWN_SERVERS = "its servers hold nothing else, so that their devices end where the space ends"
+
+CLASSES: tuple[SpaceClass, ...] = (
+    SpaceClass(
+        "nfs",
+        "shared",
+        None,
+        "an export of its own, with a list of clients by address; who can take such an address is that client",
+        "a project quota of XFS below the export, on the server",
+    ),
+    SpaceClass(
+        "nfs",
+        "dedicated",
+        None,
+        "a server of its own, and a list of clients by address; who can take such an address is that client",
+        _OWN_SERVERS,
+    ),
+    SpaceClass(
+        "glusterfs",
+        "shared",
+        None,
+        "a volume of its own, with clients by the name in their TLS certificate, or by address",
+        "a project quota of XFS on each brick, on the servers",
+    ),
+    SpaceClass(
+        "glusterfs",
+        "dedicated",
+        None,
+        "servers of its own, with clients by the name in their TLS certificate, or by address",
+        _OWN_SERVERS,
+    ),
+    SpaceClass(
+        "cephfs",
+        "shared",
+        None,
+        "a subvolume in a name space of its own, with a key that has capabilities on both alone",
+        "a quota that clients keep to by themselves: a client that does not, writes past it, and others do so for seconds",
+    ),
+    SpaceClass(
+        "cephfs",
+        "dedicated",
+        None,
+        "servers of its own, with keys of their own",
+        _OWN_SERVERS,
+    ),
+    SpaceClass(
+        "orangefs",
+        "shared",
+        "OrangeFS has one name space for all of its clients, believes each client's user ids, and has no quota for a part of it. "
+        "Ask for a dedicated space",
+        "nothing",
+        "nothing",
+    ),
+    SpaceClass(
+        "orangefs",
+        "dedicated",
+        None,
+        "servers of its own and nothing else: whoever reaches them over the network can mount it, under any user id",
+        _OWN_SERVERS,
+    ),
+)
+
+_BY_KIND_AND_MODE = {(each.kind, each.mode): each for each in CLASSES}
+assert set(_BY_KIND_AND_MODE) == {(k, m) for k in get_args(Kind) for m in get_args(Mode)}  # noqa: S101 - one row each
+
+
+def class_of(kind: Kind, mode: Mode) -> SpaceClass:
+    """The class of a kind in a mode, offered or not."""
+    return _BY_KIND_AND_MODE[kind, mode]
+
+
+def see_offered(kind: Kind, mode: Mode) -> None:
+    """See that a class is offered.
+
+    Raises:
+        Refused: not_offered, with the reason.
+    """
+    found = class_of(kind, mode)
+    if found.refused is not None:
+        raise Refused("not_offered", f"{mode} {KINDS[kind].title} is not offered: {found.refused}")
+
+
+def notes(kind: Kind, mode: Mode) -> tuple[str, ...]:
+    """What whoever asks for a space of a class should know: sentences."""
+    found = class_of(kind, mode)
+    title = f"{mode} {KINDS[kind].title}"
+    return (
+        f"isolation between tenants on {title} is {found.isolation}",
+        f"{title} is confined by: {found.confined_by}",
+        f"the size of {title} is kept by: {found.size_limit}",
+    )

@@ -1,0 +1,44 @@
+"""Between the service and what makes spaces: what is to be there, and what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from wavetank.service.core.records import Access, Share, Space
+
+
+@dataclass(frozen=True)
+class Found:
+    """A space as it is there.
+
+    Attributes:
+        space: its identity.
+        whole: whether all that it consists of is there; False: it was left half made, half changed or half removed.
+        shares: (node, device) -> bytes that it may use of the device.
+        access: rules in force.
+        export: how to mount it, as mount(8) takes it.
+    """
+
+    space: str
+    whole: bool
+    shares: Mapping[tuple[str, str], int]
+    access: frozenset[Access]
+    export: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be there: a space and where it lies.
+
+    Attributes:
+        space: with all that is wanted of it.
+        shares: what it is to have of each device; those that it leaves have wanted 0.
+    """
+
+    space: Space
+    shares: tuple[Share, ...]
+
+    def wanted_shares(self) -> dict[tuple[str, str], int]:
+        """(node, device) -> bytes, of the devices that it is to be on."""
+        return {(each.node, each.device): each.wanted for each in self.shares if each.wanted}

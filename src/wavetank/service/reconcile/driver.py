@@ -1,0 +1,138 @@
+"""Runs the steps that make what is wanted out of what is there.
+
+Each deed of the maker is written down as an intent before it is done. What a killed process left is found by looking at what is
+there, not by what was written: an intent says that something may have been done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from wavetank.errors import WavetankError
+from wavetank.service.core.orders import Found, Order
+from wavetank.service.core.refusals import Refused
+from wavetank.service.reconcile.decision import Deed, Step, next_step
+from wavetank.service.reconcile.maker import Maker
+from wavetank.service.store.store import Store
+
+
+class Reconciler:
+    """Acts on a store by a maker. One at a time of a folder, in one thread; requests may come in by other threads meanwhile.
+
+    Attributes:
+        store: open.
+        maker: of spaces.
+        now: the time in UTC.
+    """
+
+    def __init__(self, store: Store, maker: Maker, now: Callable[[], datetime]) -> None:
+        self.store = store
+        self.maker = maker
+        self.now = now
+
+    def recover(self) -> None:
+        """At the start: close the intents that a killed process left open, and look at every space, settled or not.
+
+        Raises:
+            ServiceError: the store cannot be written.
+        """
+        for intent in self.store.open_intents():
+            self.store.interrupted(intent, self.now())
+        self.examine()
+
+    def examine(self) -> None:
+        """Look at all that is there: ready spaces that are not as wanted any more, and what is there of spaces that are gone.
+
+        What is there of a space that the store has never heard of is told as an event, and left: it may be data.
+
+        Raises:
+            ServiceError: the store cannot be written.
+        """
+        try:
+            there = self.maker.there()
+        except WavetankError as error:
+            self.store.tell(None, "unreachable", str(error), self.now())
+            return
+        unknown = []
+        for identity in sorted(there):
+            try:
+                order = self.store.order(identity)
+            except Refused:
+                unknown.append(identity)
+                continue
+            if next_step(order, there[identity]).do != "rest":
+                self._settle(identity)
+        if unknown:
+            text = f"on the servers and unknown to the service, left as it is: {', '.join(unknown)}"
+            self.store.tell(None, "stray", text, self.now())
+        for identity in self.store.ready_spaces():
+            if identity not in there:
+                self._settle(identity)
+        self.settle()
+
+    def settle(self) -> int:
+        """Do all that is to be done now, space by space; how many spaces there were to do something with.
+
+        What a maker cannot do makes that space failed, with the reason; the others go on. Call again after each request.
+
+        Raises:
+            ServiceError: the store cannot be written.
+        """
+        unsettled = self.store.unsettled()
+        for identity in unsettled:
+            self._settle(identity)
+        return len(unsettled)
+
+    def _settle(self, identity: str) -> None:
+        """Take the steps of one space until it rests. A step that changes nothing is not taken twice."""
+        taken: set[tuple[int, str]] = set()
+        while True:
+            order = self.store.order(identity)
+            try:
+                found = self.maker.find(identity)
+            except WavetankError as error:
+                self.store.tell(order.space, "unreachable", str(error), self.now())
+                return
+            step = next_step(order, found)
+            key = (order.space.generation, step.do)
+            if step.do == "rest":
+                return
+            if key in taken:
+                reason = f"{step.do} was done, and still: {step.why}"
+                self.store.fail(order.space, reason, self.now())
+                return
+            taken.add(key)
+            if not self._take(order, found, step):
+                return
+
+    def _take(self, order: Order, found: Found | None, step: Step) -> bool:
+        """Take one step; whether there may be a next one."""
+        space = order.space
+        if step.do == "begin":
+            self.store.begin(space, self.now())
+        elif step.do == "finish":
+            self.store.finish(space, found.export if found else None, self.now())
+        elif step.do == "fail":
+            self.store.fail(space, step.why, self.now())
+        elif step.do != "rest":
+            return self._do(order, step.do, step.why)
+        return True
+
+    def _do(self, order: Order, deed: Deed, why: str) -> bool:
+        space = order.space
+        intent = self.store.intend(space, deed, why, self.now())
+        try:
+            if deed == "remove":
+                self.maker.remove(space.id)
+            elif deed == "make":
+                self.maker.make(order)
+            elif deed == "resize":
+                self.maker.resize(order)
+            else:
+                self.maker.change_access(order)
+        except WavetankError as error:
+            # Where a request came meanwhile, what it wants is looked at; else the space has failed, and rests.
+            return not self.store.could_not(intent, space, str(error), self.now())
+        self.store.did(intent, self.now())
+        return True

@@ -1,0 +1,138 @@
+"""What tests of the service share: servers, requests, and a maker whose spaces are files of a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from wavetank.errors import ServiceError
+from wavetank.service.core.orders import Found, Order
+from wavetank.service.core.records import (
+    Access,
+    Device,
+    Quota,
+    Server,
+    SpaceRequest,
+    Tenant,
+)
+
+GIB = 2**30
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ALL_KINDS = ("nfs", "glusterfs", "cephfs", "orangefs")
+
+
+class Clock:
+    """Each look is a second later."""
+
+    def __init__(self) -> None:
+        self.time = NOON
+
+    def __call__(self) -> datetime:
+        self.time += timedelta(seconds=1)
+        return self.time
+
+
+def server(node: str, *sizes: int, kinds: tuple[str, ...] = ALL_KINDS) -> Server:
+    devices = tuple(Device(name=f"/dev/d{i}", size=size) for i, size in enumerate(sizes))
+    return Server(node=node, devices=devices, kinds=kinds)
+
+
+def tenant(name: str = "ann", **quota: int) -> Tenant:
+    return Tenant(name=name, quota=Quota(**quota))
+
+
+def request(name: str = "data", size: int = GIB, **others: object) -> SpaceRequest:
+    return SpaceRequest(**{"name": name, "size": size, "kind": "glusterfs", **others})
+
+
+def ip(subject: str, level: str = "rw") -> Access:
+    return Access(kind="ip", subject=subject, level=level)
+
+
+class FolderMaker:
+    """A maker whose spaces are folders: one file says that it was begun, one says what it is.
+
+    Attributes:
+        folder: of all spaces.
+        point: called before and after each thing that lasts; a test ends the process in it.
+        broken: deed -> what it fails with.
+        calls: (deed, space) in order.
+    """
+
+    def __init__(self, folder: Path, point: Callable[[], None] = lambda: None) -> None:
+        self.folder = folder
+        self.folder.mkdir(exist_ok=True)
+        self.point = point
+        self.broken: dict[str, str] = {}
+        self.calls: list[tuple[str, str]] = []
+
+    def there(self) -> dict[str, Found]:
+        self._see("there")
+        found = (self.find(path.name) for path in sorted(self.folder.iterdir()))
+        return {each.space: each for each in found if each is not None}
+
+    def find(self, space: str) -> Found | None:
+        self._see("find")
+        path = self.folder / space
+        if not path.is_dir():
+            return None
+        try:
+            body = json.loads((path / "is").read_text())
+        except FileNotFoundError:
+            return Found(space, False, {}, frozenset(), "")
+        shares = {(node, device): size for node, device, size in body["shares"]}
+        access = frozenset(Access(**rule) for rule in body["access"])
+        half = (path / "half").exists()
+        return Found(space, not half, shares, access, f"server:/{space}")
+
+    def make(self, order: Order) -> None:
+        path = self._called("make", order.space.id)
+        assert not path.exists(), "made twice"
+        self._lasts(path.mkdir)
+        self._lasts(lambda: (path / "data").write_text(""))
+        self._write(path, order, access=order.space.access)
+
+    def resize(self, order: Order) -> None:
+        path = self._called("resize", order.space.id)
+        before = json.loads((path / "is").read_text())
+        self._lasts(lambda: (path / "half").write_text(""))
+        self._write(path, order, access=tuple(Access(**rule) for rule in before["access"]))
+        self._lasts((path / "half").unlink)
+
+    def change_access(self, order: Order) -> None:
+        path = self._called("change_access", order.space.id)
+        self._write(path, order, access=order.space.access)
+
+    def remove(self, space: str) -> None:
+        path = self._called("remove", space)
+        for name in ("is", "half", "data"):
+            if (path / name).exists():
+                self._lasts(lambda name=name: (path / name).unlink())
+        if path.exists():
+            self._lasts(path.rmdir)
+
+    def spaces(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir()}
+
+    def _write(self, path: Path, order: Order, access: tuple[Access, ...]) -> None:
+        shares = [[*place, size] for place, size in order.wanted_shares().items()]
+        body = {"shares": shares, "access": [rule.model_dump() for rule in access]}
+        new = path.parent.parent / "new"
+        new.write_text(json.dumps(body))
+        self._lasts(lambda: new.rename(path / "is"))
+
+    def _called(self, deed: str, space: str) -> Path:
+        self.calls.append((deed, space))
+        self._see(deed)
+        return self.folder / space
+
+    def _see(self, deed: str) -> None:
+        if deed in self.broken:
+            raise ServiceError(self.broken[deed])
+
+    def _lasts(self, do: Callable[[], object]) -> None:
+        self.point()
+        do()
+        self.point()

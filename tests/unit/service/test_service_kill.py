@@ -1,0 +1,155 @@
+"""The process is killed before and after every commit and every lasting thing of the maker; the next one makes it good."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+
+import pytest
+from service_fakes import GIB, Clock, FolderMaker, ip, request, server, tenant
+
+from wavetank.service.core.records import AccessList, Resize
+from wavetank.service.core.refusals import Refused
+from wavetank.service.reconcile.driver import Reconciler
+from wavetank.service.store.connections import Connections
+from wavetank.service.store.folder import open_store
+
+DONE, KILLED, BROKEN = 0, 9, 1
+
+
+class Wish:
+    """What tenants ask for, each thing again until it is answered: a client does so whose connection broke."""
+
+    def __init__(self, store, now):
+        self.store, self.now = store, now
+
+    def all(self, settle):
+        store, now = self.store, self.now
+        store.put_tenant(tenant("ann"), now())
+        for i in range(3):
+            store.put_server(server(f"io{i}", 100 * GIB), now())
+        kept = self._create("kept", access=[ip("10.0.0.1")])
+        gone = self._create("gone", mode="dedicated")
+        settle()
+        self._until_taken(kept, Resize(size=6 * GIB, servers=2))
+        settle()
+        rules = AccessList(access=(ip("10.0.0.2", "ro"),))
+        store.set_access(kept, rules, now(), "tenant:ann")
+        settle()
+        self._until_taken(kept, Resize(size=2 * GIB))
+        settle()
+        if gone is not None:
+            store.delete_space(gone, now(), "tenant:ann")
+        settle()
+
+    def _create(self, name, **asked):
+        """Identity of the space; None of the one that was deleted already."""
+        if name == "gone" and any(event.kind == "gone" for event in self.store.events("ann")):
+            return None
+        try:
+            return self.store.create_space("ann", request(name, **asked), self.now(), "a")[0].id
+        except Refused as refused:
+            assert refused.code == "state"  # it is being deleted
+            return None
+
+    def _until_taken(self, space, resize):
+        current = self.store.space(space)
+        if current.generation > {6 * GIB: 1, 2 * GIB: 3}[resize.size]:
+            return  # it was taken
+        self.store.resize_space(space, resize, self.now(), "tenant:ann")
+
+
+def run(folder, kill_at=None):
+    """The whole story in this process; the number of points at which it could have been killed."""
+    points = 0
+
+    def point():
+        nonlocal points
+        points += 1
+        if points == kill_at:
+            os._exit(KILLED)
+
+    commit = Connections.commit
+
+    def commit_between_points(connections):
+        point()
+        commit(connections)
+        point()
+
+    Connections.commit = commit_between_points
+    try:
+        with open_store(folder / "service") as store:
+            now = Clock()
+            driver = Reconciler(store, FolderMaker(folder / "made", point), now)
+            driver.recover()
+            Wish(store, now).all(driver.settle)
+    finally:
+        Connections.commit = commit
+    return points
+
+
+def killed_at(folder, point):
+    """Run the story in a process of its own that ends at a point; how it ended."""
+    child = os.fork()
+    if not child:
+        try:
+            run(folder, point)
+            os._exit(DONE)
+        except BaseException:  # noqa: BLE001 - the parent sees how it ended
+            traceback.print_exc(file=sys.stderr)
+        finally:
+            os._exit(BROKEN)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def see_all_is_as_wanted(folder):
+    with open_store(folder / "service") as store:
+        maker = FolderMaker(folder / "made")
+        kept = store.space_named("ann", "kept")
+        assert (kept.state, kept.size, kept.servers) == ("ready", 2 * GIB, 2)
+        assert kept.made_generation == kept.generation == 4
+        found = maker.find(kept.id)
+        assert found.whole
+        assert found.shares == store.order(kept.id).wanted_shares()
+        assert found.access == {ip("10.0.0.2", "ro")}
+        assert maker.spaces() == {kept.id}  # nothing twice, nothing left
+        assert store.spaces(None) == (kept,)
+        assert store.open_intents() == ()
+        assert store.unsettled() == ()
+        # What is held is what is there: nothing is held for what is gone.
+        assert sum(100 * GIB - held.free_bytes for held in store.servers()) == 2 * GIB
+        requested = [
+            event for event in store.events("ann", limit=1000) if event.kind == "requested"
+        ]
+        assert len(requested) == 2
+        its = store.events("ann", space=kept.id, limit=1000)
+        assert [event.kind for event in its].count("requested") == 1
+
+
+def test_without_a_kill_it_comes_out_as_wanted(tmp_path):
+    assert run(tmp_path) > 60
+    see_all_is_as_wanted(tmp_path)
+
+
+def test_a_kill_at_any_point_is_made_good_by_the_next_process(tmp_path):
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    points = run(whole)
+    for point in range(1, points + 1):
+        folder = tmp_path / str(point)
+        folder.mkdir()
+        assert killed_at(folder, point) == KILLED, point
+        assert killed_at(folder, None) == DONE, point
+        see_all_is_as_wanted(folder)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_kills_one_after_the_other_are_made_good(tmp_path, every):
+    """Each process is killed a few points after it began, until one comes through."""
+    for attempt in range(1, 400):
+        if killed_at(tmp_path, 6 + attempt // every) == DONE:
+            break
+    else:
+        raise AssertionError("no process came through")
+    see_all_is_as_wanted(tmp_path)

@@ -1,0 +1,222 @@
+"""The driver with a maker whose spaces are folders: what is asked for comes about, and what fails is told."""
+
+from __future__ import annotations
+
+import pytest
+from service_fakes import GIB, Clock, FolderMaker, ip, request, server, tenant
+
+from wavetank.service.core.records import AccessList, Resize
+from wavetank.service.reconcile.driver import Reconciler
+from wavetank.service.store.folder import open_store
+
+
+class Service:
+    """A store, a maker and the driver between them."""
+
+    def __init__(self, store, folder):
+        self.store, self.now = store, Clock()
+        self.maker = FolderMaker(folder)
+        self.driver = Reconciler(store, self.maker, self.now)
+        store.put_tenant(tenant("ann"), self.now())
+        for i in range(3):
+            store.put_server(server(f"io{i}", 100 * GIB), self.now())
+
+    def create(self, name="data", **asked):
+        space, _ = self.store.create_space("ann", request(name, **asked), self.now(), "tenant:ann")
+        return space.id
+
+    def deeds(self):
+        return [deed for deed, _ in self.maker.calls]
+
+    def kinds(self, space):
+        return [event.kind for event in self.store.events(space=space)]
+
+
+@pytest.fixture
+def service(tmp_path):
+    with open_store(tmp_path / "service") as store:
+        yield Service(store, tmp_path / "made")
+
+
+def test_a_space_is_made_grows_changes_and_goes(service):
+    space = service.create(access=[ip("10.0.0.1")])
+    assert service.driver.settle() == 1
+    ready = service.store.space(space)
+    assert (ready.state, ready.export, ready.made_generation) == ("ready", f"server:/{space}", 1)
+    service.store.resize_space(space, Resize(size=4 * GIB, servers=2), service.now(), "admin")
+    service.driver.settle()
+    assert service.maker.find(space).shares == service.store.order(space).wanted_shares()
+    assert len(service.maker.find(space).shares) == 2
+    service.store.set_access(
+        space, AccessList(access=(ip("10.0.0.2", "ro"),)), service.now(), "admin"
+    )
+    service.driver.settle()
+    assert service.maker.find(space).access == {ip("10.0.0.2", "ro")}
+    assert service.store.space(space).made_generation == 3
+    service.store.delete_space(space, service.now(), "admin")
+    service.driver.settle()
+    assert service.maker.spaces() == set()
+    assert service.store.space(space).state == "gone"
+    assert service.deeds() == ["make", "resize", "change_access", "remove"]
+    assert service.driver.settle() == 0
+    assert all(held.free_bytes == 100 * GIB for held in service.store.servers())
+
+
+def test_every_deed_is_written_down_before_it_is_done(service):
+    space = service.create()
+    open_at = []
+    service.maker.point = lambda: open_at.append([i.deed for i in service.store.open_intents()])
+    service.driver.settle()
+    service.store.delete_space(space, service.now(), "admin")
+    service.driver.settle()
+    assert len(open_at) > 8
+    assert all(deeds in (["make"], ["remove"]) for deeds in open_at)
+    assert service.store.open_intents() == ()
+
+
+def test_what_the_maker_cannot_do_fails_with_its_reason_and_the_others_go_on(service):
+    space = service.create()
+    service.maker.broken = {"make": "io0: no space left on device"}
+    service.driver.settle()
+    failed = service.store.space(space)
+    assert (failed.state, failed.failed_in, failed.reason) == (
+        "failed",
+        "making",
+        "io0: no space left on device",
+    )
+    service.maker.broken = {}
+    other = service.create("other")
+    service.driver.settle()
+    assert service.store.space(other).state == "ready"
+    assert service.store.space(space).state == "failed"
+    service.store.retry_space(space, service.now(), "admin")
+    service.driver.settle()
+    assert service.store.space(space).state == "ready"
+    assert service.store.space(space).reason is None
+
+
+def test_growth_that_failed_is_taken_back_or_tried_again(service):
+    space = service.create()
+    service.driver.settle()
+    service.maker.broken = {"resize": "io1 is down"}
+    service.store.resize_space(space, Resize(servers=2), service.now(), "admin")
+    service.driver.settle()
+    assert service.store.space(space).state == "failed"
+    assert len([held for held in service.store.servers() if held.tenants]) == 2
+    service.maker.broken = {}
+    service.store.resize_space(space, Resize(servers=1), service.now(), "admin")
+    service.driver.settle()
+    assert service.store.space(space).state == "ready"
+    assert list(service.maker.find(space).shares) == [("io0", "/dev/d0")]
+    assert len([held for held in service.store.servers() if held.tenants]) == 1
+
+
+def test_a_removal_that_failed_is_never_undone(service):
+    space = service.create()
+    service.driver.settle()
+    service.maker.broken = {"remove": "busy"}
+    service.store.delete_space(space, service.now(), "admin")
+    service.driver.settle()
+    assert service.store.space(space).failed_in == "deleting"
+    service.maker.broken = {}
+    service.store.retry_space(space, service.now(), "admin")
+    service.driver.settle()
+    assert service.store.space(space).state == "gone"
+    assert service.maker.spaces() == set()
+
+
+def test_servers_that_cannot_be_asked_make_nothing_fail(service):
+    space = service.create()
+    service.driver.settle()
+    service.maker.broken = {"find": "io0 does not answer", "there": "io0 does not answer"}
+    service.store.resize_space(space, Resize(size=2 * GIB), service.now(), "admin")
+    service.driver.settle()
+    service.driver.examine()
+    service.driver.examine()
+    assert service.store.space(space).state == "growing"
+    assert service.kinds(space).count("unreachable") == 1
+    service.maker.broken = {}
+    service.driver.settle()
+    assert service.store.space(space).state == "ready"
+
+
+def test_a_maker_that_says_done_and_did_not_is_found_out(service):
+    space = service.create()
+    service.maker.make = lambda order: service.maker.calls.append(("make", order.space.id))
+    service.driver.settle()
+    assert service.deeds() == ["make"]
+    failed = service.store.space(space)
+    assert failed.state == "failed"
+    assert failed.reason == "make was done, and still: nothing of it is there yet"
+
+
+def test_data_that_something_else_removed_is_told_and_not_made_anew(service):
+    space = service.create()
+    service.driver.settle()
+    service.maker.remove(space)
+    service.maker.calls.clear()
+    service.driver.examine()
+    assert service.store.space(space).state == "failed"
+    assert "its data with it" in service.store.space(space).reason
+    assert service.deeds() == []
+
+
+def test_rules_that_something_else_changed_are_put_back(service):
+    space = service.create(access=[ip("10.0.0.1")])
+    service.driver.settle()
+    order = service.store.order(space)
+    everyone = order.space.model_copy(update={"access": (ip("0.0.0.0/0"),)})
+    service.maker.change_access(type(order)(everyone, order.shares))
+    service.driver.examine()
+    assert service.maker.find(space).access == {ip("10.0.0.1")}
+    assert service.store.space(space).state == "ready"
+
+
+def test_what_the_service_does_not_know_is_told_and_left(service):
+    for name in ("sp-b", "sp-a"):
+        (service.maker.folder / name).mkdir()
+    service.driver.recover()
+    service.driver.recover()
+    assert service.maker.spaces() == {"sp-a", "sp-b"}
+    told = [event.text for event in service.store.events() if event.kind == "stray"]
+    assert told == ["on the servers and unknown to the service, left as it is: sp-a, sp-b"]
+
+
+def test_what_is_left_of_a_space_that_is_gone_is_removed(service):
+    space = service.create()
+    service.driver.settle()
+    service.store.delete_space(space, service.now(), "admin")
+    service.driver.settle()
+    (service.maker.folder / space).mkdir()  # a server that was away comes back
+    service.driver.examine()
+    assert service.maker.spaces() == set()
+    (service.maker.folder / space).mkdir()
+    service.maker.broken = {"remove": "busy"}
+    service.driver.examine()
+    assert service.store.space(space).state == "gone"
+    assert service.kinds(space)[-1] == "left"
+
+
+def test_a_request_that_comes_while_a_deed_is_done_is_what_counts(service):
+    space = service.create()
+    asked = []
+
+    def delete_once():
+        if not asked:
+            asked.append(service.store.delete_space(space, service.now(), "tenant:ann"))
+
+    service.maker.point = delete_once
+    service.driver.settle()
+    assert service.store.space(space).state == "gone"
+    assert service.maker.spaces() == set()
+    assert service.deeds() == ["make", "remove"]
+
+
+def test_rules_that_come_while_a_space_is_made_are_in_force_when_it_is_ready(service):
+    space = service.create(access=[ip("10.0.0.1")])
+    rules = AccessList(access=(ip("10.0.0.2"),))
+    service.maker.point = lambda: service.store.set_access(space, rules, service.now(), "admin")
+    service.driver.settle()
+    ready = service.store.space(space)
+    assert (ready.state, ready.generation, ready.made_generation) == ("ready", 2, 2)
+    assert service.maker.find(space).access == {ip("10.0.0.2")}

@@ -1,0 +1,132 @@
+"""Records of the service: what fits, what is refused, and the tables of states and classes."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from pydantic import ValidationError
+from service_fakes import GIB, ip, request, server
+
+from wavetank.service.core import changes
+from wavetank.service.core.classes import CLASSES, KINDS, class_of, notes, see_offered
+from wavetank.service.core.records import Access, AccessList, Kind, Mode, Resize, SpaceRequest
+from wavetank.service.core.refusals import Refused
+from wavetank.service.core.states import TRANSITIONS, UNSETTLED, State, may_follow
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"name": "a b"}, "name"),
+        ({"name": "../a"}, "name"),
+        ({"name": "n" * 129}, "name"),
+        ({"size": "10 quarts"}, "is not a size"),
+        ({"size": 1024}, "greater than or equal to 1048576"),
+        ({"size": 2**60}, "less than or equal to"),
+        ({"kind": "zfs"}, "'nfs', 'glusterfs'"),
+        ({"mode": "mine"}, "'shared' or 'dedicated'"),
+        ({"servers": 0}, "greater than or equal to 1"),
+        ({"stripe_size": 65537}, "power of two"),
+        ({"access": [{"kind": "ip", "subject": "10.0.0.1/8"}]}, "host bits set"),
+        ({"access": [{"kind": "ip", "subject": "a"}]}, "no address and no network"),
+        ({"access": [{"kind": "key", "subject": "a b"}]}, "no name of a key"),
+        ({"acces": []}, "Extra inputs"),
+        (
+            {
+                "access": [
+                    {"kind": "ip", "subject": "10.0.0.1"},
+                    {"kind": "ip", "subject": "10.0.0.1/32", "level": "ro"},
+                ]
+            },
+            "10.0.0.1 stands twice",
+        ),
+    ],
+)
+def test_a_request_that_cannot_be_is_refused_with_the_place(values, said):
+    with pytest.raises(ValidationError, match=said):
+        SpaceRequest(**{"name": "data", "size": GIB, "kind": "nfs", **values})
+
+
+def test_sizes_are_written_as_people_write_them():
+    assert request(size="10 GiB").size == 10 * GIB
+    assert Resize(size="1 TiB").size == 1024 * GIB
+    with pytest.raises(ValidationError, match="say size, servers or both"):
+        Resize()
+
+
+def test_addresses_have_one_way_to_be_written():
+    assert ip("10.0.0.7/32") == ip("10.0.0.7")
+    assert ip("fd00:0:0::1").subject == "fd00::1"
+    assert ip("10.1.0.0/16").subject == "10.1.0.0/16"
+    with pytest.raises(ValidationError, match="stands twice"):
+        AccessList(access=(ip("10.0.0.7/32"), ip("10.0.0.7", "ro")))
+
+
+def test_a_server_names_each_device_once():
+    twice = [{"name": "/a", "size": 1}, {"name": "/a", "size": 2}]
+    with pytest.raises(ValidationError, match="each name may stand once"):
+        server("io1", 1).model_validate({"node": "io1", "devices": twice, "kinds": ["nfs"]})
+
+
+def test_every_state_has_a_row_and_only_gone_is_the_end():
+    assert set(TRANSITIONS) == set(get_args(State))
+    assert [state for state, after in TRANSITIONS.items() if not after] == ["gone"]
+    for state in UNSETTLED:
+        assert may_follow(state, "failed")
+    for state in set(TRANSITIONS) - {"gone", "deleting"}:
+        assert may_follow(state, "deleting")
+    assert not may_follow("ready", "making")  # data is there
+    assert not may_follow("requested", "ready")
+
+
+def test_every_kind_has_a_row_in_each_mode_and_none_claims_isolation():
+    rows = {(each.kind, each.mode) for each in CLASSES}
+    assert len(CLASSES) == len(rows) == len(get_args(Kind)) * len(get_args(Mode))
+    assert set(KINDS) == set(get_args(Kind))
+    for each in CLASSES:
+        assert each.isolation == "not proved yet"
+        assert each.confined_by
+        assert each.size_limit
+        assert "not proved yet" in notes(each.kind, each.mode)[0]
+
+
+def test_orangefs_is_not_offered_shared():
+    assert not class_of("orangefs", "shared").offered
+    with pytest.raises(Refused, match=r"shared OrangeFS is not offered: .*dedicated") as refused:
+        see_offered("orangefs", "shared")
+    assert refused.value.code == "not_offered"
+    see_offered("orangefs", "dedicated")
+    with pytest.raises(Refused, match="one name space"):
+        changes.see_possible(request(kind="orangefs"))
+
+
+def test_the_quota_of_cephfs_is_told_as_the_soft_one_that_it_is():
+    assert "keep to by themselves" in class_of("cephfs", "shared").size_limit
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"kind": "nfs", "servers": 2}, "NFS serves a space from 1 server, not from 2"),
+        ({"kind": "nfs", "stripe_size": 65536}, "does not stripe"),
+        ({"kind": "nfs", "redundancy": 1}, "keeps no copies"),
+        ({"redundancy": 1}, "redundancy 1 needs 2 servers, not 1"),
+        ({"redundancy": 1, "servers": 3}, "groups of 2 devices, and 3 servers with 1 each make 3"),
+        ({"kind": "nfs", "access": [Access(kind="key", subject="a")]}, "rules by ip, not by key"),
+        (
+            {"kind": "orangefs", "mode": "dedicated", "access": [ip("10.0.0.1")]},
+            "keeps no access rules",
+        ),
+    ],
+)
+def test_what_a_kind_cannot_do_is_refused(values, said):
+    with pytest.raises(Refused, match=said) as refused:
+        changes.see_possible(request(**values))
+    assert refused.value.code == "invalid"
+
+
+def test_all_that_is_wrong_is_said_at_once():
+    with pytest.raises(Refused) as refused:
+        changes.see_possible(request(kind="nfs", servers=2, redundancy=1, stripe_size=4096))
+    assert str(refused.value).count(";") == 2

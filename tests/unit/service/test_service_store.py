@@ -1,0 +1,382 @@
+"""The store: one request, one answer, one transaction; what is read is read by an index."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+
+import pytest
+from service_fakes import GIB, NOON, Clock, ip, request, server, tenant
+
+from wavetank.errors import ServiceError
+from wavetank.service.core.records import AccessList, Resize
+from wavetank.service.core.refusals import Refused
+from wavetank.service.store.folder import DATABASE, open_store
+from wavetank.service.store.schema import READS
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(tmp_path / "service") as opened:
+        opened.put_tenant(tenant("ann"), NOON)
+        opened.put_tenant(tenant("bob"), NOON)
+        for i in range(3):
+            opened.put_server(server(f"io{i}", 100 * GIB, 100 * GIB), NOON)
+        yield opened
+
+
+def make_ready(store, space, now):
+    """As the driver does when all goes well."""
+    while (current := store.space(space)).state not in ("ready", "gone"):
+        if current.state == "requested":
+            store.begin(current, now)
+        else:
+            store.finish(current, "io0:/data", now)
+
+
+def refusal(call, *args, **others):
+    with pytest.raises(Refused) as refused:
+        call(*args, **others)
+    return refused.value
+
+
+def test_a_space_is_kept_with_all_that_was_asked_for(tmp_path, store):
+    asked = request(
+        size=10 * GIB,
+        servers=2,
+        devices_per_server=2,
+        redundancy=1,
+        stripe_size=2**16,
+        mode="dedicated",
+        access=[ip("10.0.0.0/24"), ip("10.1.0.1", "ro")],
+    )
+    space, is_new = store.create_space("ann", asked, NOON, "tenant:ann")
+    assert is_new
+    assert (space.state, space.generation, space.made_generation) == ("requested", 1, 0)
+    again = store.space(space.id, "ann")
+    assert again == space
+    assert again.access == asked.access
+    assert store.space_named("ann", "data") == space
+    assert store.spaces("ann") == (space,)
+    order = store.order(space.id)
+    assert order.wanted_shares() == {
+        (node, device): 5 * GIB for node in ("io0", "io1") for device in ("/dev/d0", "/dev/d1")
+    }
+    assert [held.dedicated_to for held in store.servers()] == [space.id, space.id, None]
+    assert store.usage("ann").model_dump() == {"bytes": 10 * GIB, "servers": 2, "spaces": 1}
+
+
+def test_asked_again_it_is_the_same_space_also_after_it_has_grown(store):
+    asked = request(access=[ip("10.0.0.1"), ip("10.0.0.2")])
+    space, _ = store.create_space("ann", asked, NOON, "tenant:ann")
+    make_ready(store, space.id, NOON)
+    store.resize_space(space.id, Resize(size=2 * GIB), NOON, "tenant:ann")
+    other_order = request(access=[ip("10.0.0.2"), ip("10.0.0.1")])
+    again, is_new = store.create_space("ann", other_order, NOON, "tenant:ann")
+    assert (again.id, again.size, is_new) == (space.id, 2 * GIB, False)
+    assert store.usage("ann").spaces == 1
+
+
+def test_another_request_of_the_same_name_is_refused_with_what_differs(store):
+    store.create_space("ann", request(), NOON, "tenant:ann")
+    refused = refusal(
+        store.create_space,
+        "ann",
+        request(size=2 * GIB, servers=2, access=[ip("10.0.0.1")]),
+        NOON,
+        "tenant:ann",
+    )
+    assert refused.code == "exists"
+    assert "size 1 GiB and not 2 GiB, servers 1 and not 2, other access rules" in str(refused)
+    other, is_new = store.create_space("bob", request(size=2 * GIB), NOON, "tenant:bob")
+    assert is_new
+    assert other.tenant == "bob"
+
+
+def test_requests_of_many_threads_for_one_name_make_one_space(store):
+    found = []
+    threads = [
+        threading.Thread(
+            target=lambda: found.append(store.create_space("ann", request(), NOON, "tenant:ann"))
+        )
+        for _ in range(16)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({space.id for space, _ in found}) == 1
+    assert sorted(is_new for _, is_new in found) == [False] * 15 + [True]
+
+
+def test_a_name_is_free_again_when_the_space_is_gone(store):
+    space, _ = store.create_space("ann", request(), NOON, "tenant:ann")
+    make_ready(store, space.id, NOON)
+    store.delete_space(space.id, NOON, "tenant:ann")
+    refused = refusal(store.create_space, "ann", request(), NOON, "tenant:ann")
+    assert (refused.code, "being deleted" in str(refused)) == ("state", True)
+    free_before = [held.free for held in store.servers()]
+    make_ready(store, space.id, NOON)
+    assert store.space(space.id).state == "gone"
+    assert [held.free for held in store.servers()] != free_before
+    assert all(held.free_bytes == 200 * GIB and not held.tenants for held in store.servers())
+    assert store.spaces("ann") == ()
+    new, is_new = store.create_space("ann", request(size=2 * GIB), NOON, "tenant:ann")
+    assert is_new
+    assert new.id != space.id
+
+
+def test_to_another_tenant_a_space_is_unknown(store):
+    space, _ = store.create_space("ann", request(), NOON, "tenant:ann")
+    said = [
+        refusal(store.space, space.id, "bob"),
+        refusal(store.resize_space, space.id, Resize(size=GIB), NOON, "tenant:bob", "bob"),
+        refusal(store.set_access, space.id, AccessList(access=()), NOON, "tenant:bob", "bob"),
+        refusal(store.delete_space, space.id, NOON, "tenant:bob", "bob"),
+        refusal(store.retry_space, space.id, NOON, "tenant:bob", "bob"),
+    ]
+    none = refusal(store.space, "sp-none", "bob")
+    assert {each.code for each in said} == {"unknown"}
+    assert {str(each).replace(space.id, "X") for each in said} == {
+        str(none).replace("sp-none", "X")
+    }
+    assert store.space_named("bob", "data") is None
+    assert store.spaces("bob") == ()
+    assert store.events("bob") == ()
+    assert store.events("bob", space.id) == ()
+    assert store.space(space.id) == space
+
+
+def test_a_later_tenant_of_the_same_name_sees_nothing_of_the_first(store):
+    space, _ = store.create_space("ann", request(), NOON, "tenant:ann")
+    assert refusal(store.remove_tenant, "ann", NOON).code == "in_use"
+    store.delete_space(space.id, NOON, "tenant:ann")
+    make_ready(store, space.id, NOON)
+    store.add_token("ann", "a" * 64, NOON)
+    store.remove_tenant("ann", NOON)
+    assert store.tenant_of_token("a" * 64) is None
+    assert refusal(store.tenant, "ann").code == "unknown"
+    store.put_tenant(tenant("ann"), NOON)
+    assert store.events("ann") == ()
+    assert refusal(store.space, space.id, "ann").code == "unknown"
+    assert store.space(space.id).state == "gone"  # the administrator still knows it
+    assert store.events(space=space.id)
+
+
+def test_a_refused_request_changes_nothing_and_is_audited(store):
+    store.put_tenant(tenant("ann", bytes=GIB), NOON)
+    before = store.servers(), store.events(), store.audit(limit=1000)
+    refused = refusal(store.create_space, "ann", request(size=2 * GIB), NOON, "tenant:ann")
+    assert (store.servers(), store.events()) == before[:2]
+    (row,) = store.audit(after=before[2][-1].number)
+    assert (row.actor, row.action, row.subject) == ("tenant:ann", "create space", "ann/data")
+    assert (row.outcome, row.detail) == ("quota", str(refused))
+
+
+def test_the_database_counts_what_tenants_have_as_the_core_does(store):
+    from wavetank.service.core.quota import usage_of
+
+    for i, mode in enumerate(["shared", "dedicated", "shared"]):
+        space, _ = store.create_space(
+            "ann", request(f"s{i}", (i + 1) * GIB, mode=mode), NOON, "tenant:ann"
+        )
+    store.fail(space, "broken", NOON)
+    assert store.usage("ann") == usage_of(store.spaces("ann"))
+    assert store.usage("ann").model_dump() == {"bytes": 6 * GIB, "servers": 1, "spaces": 3}
+
+
+def test_while_a_space_shrinks_what_it_leaves_is_not_given_to_others(store):
+    space, _ = store.create_space("ann", request(size=80 * GIB), NOON, "tenant:ann")
+    make_ready(store, space.id, NOON)
+    store.resize_space(space.id, Resize(size=10 * GIB), NOON, "tenant:ann")
+    assert min(held.free_bytes for held in store.servers()) == 120 * GIB
+    make_ready(store, space.id, NOON)
+    assert min(held.free_bytes for held in store.servers()) == 190 * GIB
+    assert [event.kind for event in store.events("ann")] == [
+        "requested",
+        "making",
+        "ready",
+        "changing",
+        "ready",
+    ]
+
+
+def test_what_came_of_a_step_counts_only_for_what_was_decided_on(store):
+    space, _ = store.create_space("ann", request(), NOON, "tenant:ann")
+    store.begin(space, NOON)
+    decided_on = store.space(space.id)
+    store.delete_space(space.id, NOON, "tenant:ann")
+    assert not store.finish(decided_on, "io0:/data", NOON)
+    intent = store.intend(decided_on, "make", "why", NOON)
+    assert not store.could_not(intent, decided_on, "no", NOON)
+    assert store.space(space.id).state == "deleting"
+    assert store.open_intents() == ()
+
+
+def test_a_server_keeps_what_spaces_hold_of_it(store):
+    store.create_space("ann", request(size=50 * GIB), NOON, "tenant:ann")
+    refused = refusal(store.put_server, server("io0", 100 * GIB, 10 * GIB, kinds=("nfs",)), NOON)
+    assert refused.code == "in_use"
+    assert "it holds spaces of glusterfs" in str(refused)
+    refused = refusal(store.put_server, server("io0", 10 * GIB, 10 * GIB), NOON)
+    assert "spaces hold 50 GiB of device /dev/d0, which would have 10 GiB" in str(refused)
+    assert refusal(store.remove_server, "io0", NOON).code == "in_use"
+    assert refusal(store.remove_server, "io9", NOON).code == "unknown"
+    assert store.put_server(server("io0", 60 * GIB), NOON).free == {"/dev/d0": 10 * GIB}
+    store.remove_server("io2", NOON)
+    assert [held.server.node for held in store.servers()] == ["io0", "io1"]
+
+
+def test_tokens_are_hashes_of_one_tenant(store):
+    store.add_token("ann", "a" * 64, NOON)
+    store.add_token("ann", "b" * 64, NOON)
+    store.add_token("bob", "c" * 64, NOON)
+    assert store.tenant_of_token("b" * 64) == "ann"
+    assert store.tenant_of_token("d" * 64) is None
+    assert store.revoke_tokens("ann", NOON) == 2
+    assert store.tenant_of_token("b" * 64) is None
+    assert store.tenant_of_token("c" * 64) == "bob"
+    assert refusal(store.add_token, "eve", "e" * 64, NOON).code == "unknown"
+    assert not any("a" * 64 in str(row) for row in store.audit(limit=1000))
+
+
+def test_pages_hold_every_space_once_in_the_order_of_names(store):
+    names = sorted(f"s{i}" for i in range(25))
+    for name in reversed(names):
+        for owner in ("ann", "bob"):
+            store.create_space(owner, request(name, 2**20), NOON, "admin")
+    for whose, expected in (
+        ("ann", [("ann", name) for name in names]),
+        (None, [(owner, name) for owner in ("ann", "bob") for name in names]),
+    ):
+        found, after = [], None
+        while page := store.spaces(whose, after, 7):
+            found += [(space.tenant, space.name) for space in page]
+            after = found[-1]
+        assert found == expected
+    for limit in (0, 1001):
+        assert refusal(store.spaces, None, None, limit).code == "invalid"
+
+
+def test_the_same_rules_and_the_same_size_are_no_change(store):
+    space, _ = store.create_space("ann", request(access=[ip("10.0.0.1")]), NOON, "tenant:ann")
+    make_ready(store, space.id, NOON)
+    before = store.space(space.id)
+    same = AccessList(access=(ip("10.0.0.1"),))
+    assert store.set_access(space.id, same, Clock()(), "tenant:ann") == before
+    assert store.resize_space(space.id, Resize(size=GIB), Clock()(), "tenant:ann") == before
+    assert store.space(space.id) == before
+
+
+def test_one_process_at_a_time_has_a_folder(tmp_path, store):
+    with (
+        pytest.raises(ServiceError, match=r"process \d+ has .* open: one service at a time"),
+        open_store(tmp_path / "service"),
+    ):
+        raise AssertionError
+    assert (tmp_path / "service").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "service" / DATABASE).stat().st_mode & 0o777 == 0o600
+
+
+def test_a_folder_that_cannot_be_used_is_told(tmp_path):
+    folder = tmp_path / "service"
+    folder.mkdir()
+    (folder / DATABASE).write_text("no database " * 100)
+    with (
+        pytest.raises(ServiceError, match="cannot be used as the service's database"),
+        open_store(folder),
+    ):
+        raise AssertionError
+    (folder / DATABASE).unlink()
+    with sqlite3.connect(folder / DATABASE) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    connection.close()
+    with pytest.raises(ServiceError, match="schema 7, this one reads 1"), open_store(folder):
+        raise AssertionError
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ServiceError, match="Choose another folder"), open_store(tmp_path / "file"):
+        raise AssertionError
+
+
+def test_what_is_kept_is_there_for_the_next_process(tmp_path):
+    with open_store(tmp_path) as store:
+        store.put_tenant(tenant("ann"), NOON)
+        store.put_server(server("io0", 100 * GIB), NOON)
+        space, _ = store.create_space("ann", request(), NOON, "tenant:ann")
+    with open_store(tmp_path) as store:
+        assert store.space(space.id) == space
+        assert store.tenants() == (tenant("ann"),)
+
+
+ONLY_WHAT_IT_ANSWERS_WITH = ("space_unsettled", "intent_open")
+"""Indices that hold the rows of one read and no others: all of them are its answer."""
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_looks_at_no_row_that_it_does_not_answer_with(tmp_path, store, name):
+    connection = sqlite3.connect(tmp_path / "service" / DATABASE)
+    try:
+        marks = READS[name].count("?")
+        plan = [
+            row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {READS[name]}", [0] * marks)
+        ]
+    finally:
+        connection.close()
+    assert plan
+    for line in plan:
+        assert line.startswith("SEARCH") or any(
+            index in line for index in ONLY_WHAT_IT_ANSWERS_WITH
+        ), line
+
+
+def test_reads_of_a_large_store_look_at_as_many_rows_as_of_a_small_one(tmp_path, store):
+    """Counted in steps of SQLite's machine, which depend on no clock."""
+
+    def steps(read):
+        counted = 0
+
+        def count():
+            nonlocal counted
+            counted += 1
+
+        with store._connections.reading() as connection:
+            connection.set_progress_handler(count, 1)
+            read(connection)
+            connection.set_progress_handler(None, 0)
+        return counted
+
+    from wavetank.service.store import rows
+
+    def reads():
+        identity = store.space_named("ann", "s0050").id
+        return [
+            steps(lambda c: rows.space_of(c, identity, "ann")),
+            steps(lambda c: rows.page_of(c, "ann", ("ann", "s0020"), 20)),
+            steps(lambda c: rows.page_of(c, None, ("ann", "s0020"), 20)),
+        ]
+
+    space, _ = store.create_space("ann", request("s0000", 2**20), NOON, "tenant:ann")
+    connection = sqlite3.connect(tmp_path / "service" / DATABASE)
+    columns = [
+        row[1] for row in connection.execute("PRAGMA table_info(space)") if row[1] != "number"
+    ]
+
+    def copies(first, last):
+        taken = ", ".join(
+            {"id": "'sp-' || value", "name": "printf('s%04d', value)"}.get(name, name)
+            for name in columns
+        )
+        with connection:
+            connection.execute(
+                f"WITH RECURSIVE n(value) AS (SELECT {first} UNION ALL SELECT value + 1 FROM n WHERE value < {last}) "
+                f"INSERT INTO space ({', '.join(columns)}) SELECT {taken} FROM space, n WHERE space.id = ?",
+                (space.id,),
+            )
+
+    copies(1, 100)
+    small = reads()
+    copies(101, 9999)
+    connection.close()
+    assert store.usage("ann").spaces == 10_000
+    large = reads()
+    assert all(after <= before + 20 for before, after in zip(small, large, strict=True))
