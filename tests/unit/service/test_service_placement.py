@@ -183,3 +183,18 @@ def test_a_transition_that_the_table_does_not_have_is_an_error():
     space, _ = changes.create("i", tenant(), request(), Usage(), [held("io1", 10)], NOON)
     with pytest.raises(ValueError, match="ready may not follow requested"):
         changes.moved(space, "ready", NOON)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_last_byte_of_a_device_is_given_and_no_byte_more(more):
+    def fits(call, *args):
+        try:
+            return bool(call(*args))
+        except Refused as refused:
+            assert "1 B too little" in str(refused)
+            return False
+
+    empty = Held(server=server("io1", 10 * GIB - more), free={"/dev/d0": 10 * GIB - more})
+    assert fits(placement.place, ask(10), [empty]) is not bool(more)
+    beside = empty.model_copy(update={"free": {"/dev/d0": 6 * GIB - more}})
+    assert fits(placement.replace, ask(10), [share("io1", 4)], [beside]) is not bool(more)

@@ -26,6 +26,7 @@ from wavetank.service.core.refusals import Refused
 MIB = 2**20
 TENANTS = ("ann", "bob")
 KINDS = ("nfs", "glusterfs")
+DEVICE = st.builds(lambda size, less: size * MIB - less, st.integers(2, 40), st.integers(0, 1))
 
 
 def held_servers(servers, spaces):
@@ -87,19 +88,14 @@ class Fleet(RuleBasedStateMachine):
     there = Bundle("there")
 
     @initialize(
-        sizes=st.lists(
-            st.lists(st.integers(2, 40), min_size=1, max_size=3), min_size=1, max_size=4
-        ),
+        sizes=st.lists(st.lists(DEVICE, min_size=1, max_size=3), min_size=1, max_size=4),
         kinds=st.lists(st.sampled_from([("nfs",), ("glusterfs",), KINDS]), min_size=4, max_size=4),
         allowed=st.integers(1, 120),
         servers=st.integers(0, 4),
         spaces=st.integers(1, 5),
     )
     def begin(self, sizes, kinds, allowed, servers, spaces):
-        self.servers = [
-            server(f"io{i}", *(size * MIB for size in each), kinds=kinds[i])
-            for i, each in enumerate(sizes)
-        ]
+        self.servers = [server(f"io{i}", *each, kinds=kinds[i]) for i, each in enumerate(sizes)]
         quotas = {"ann": {"bytes": allowed * MIB, "servers": servers, "spaces": spaces}, "bob": {}}
         self.tenants = {name: tenant(name, **quotas[name]) for name in TENANTS}
         self.spaces = {}

@@ -324,6 +324,10 @@ def test_a_read_looks_at_no_row_that_it_does_not_answer_with(tmp_path, store, na
         connection.close()
     assert plan
     for line in plan:
+        if (
+            "(rowid>?)" in line
+        ):  # from a number on: all of them are the answer only where nothing else is asked
+            assert name in ("events", "audit")
         assert line.startswith("SEARCH") or any(
             index in line for index in ONLY_WHAT_IT_ANSWERS_WITH
         ), line
