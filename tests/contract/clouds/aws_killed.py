@@ -1,6 +1,7 @@
 """A program that kills wavetank after each of its calls to AWS, and then calls ``down`` or ``prune``: a line for each try.
 
-Usage: aws_killed.py up|down|prune URL FOLDER. It forks a process for each try: boto3 reads its data once.
+Usage: aws_killed.py up|down|prune URL FOLDER FIRST EACH: killed after call FIRST, FIRST + EACH and so on.
+It forks a process for each try: boto3 reads its data once.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _count(writing: int, killed_after: int | None) -> None:
 
 
 def main() -> None:
-    how, url, folder = sys.argv[1:]
+    how, url, folder, first, each = sys.argv[1:]
     os.environ |= {**ENVIRONMENT, "AWS_ENDPOINT_URL": url, "WAVETANK_STATE_DIR": folder}
     aws = Elsewhere(url)
     session = boto3.Session(region_name="us-east-1")
@@ -122,10 +123,9 @@ def main() -> None:
     )
     hosts.examine = lambda spec, needs: []
     later = QuickClock(datetime.now(UTC) + AFTER)
-    n_killed = 0
+    n_killed = int(first)
     killed = True
     while killed:
-        n_killed += 1
         aws.reset()
         CloudProvider.clock = QuickClock()
         if how == "down":
@@ -134,13 +134,14 @@ def main() -> None:
             killed, n = in_a_process(down, n_killed)
         else:
             killed, n = in_a_process(up, n_killed)
+        n_killed += int(each)
         then = len(aws.left())
         calls = aws.calls()
         CloudProvider.clock = later
         in_a_process(prune if how == "prune" else down)
         last = calls[-1] if calls else ""
         line = {
-            "killed": killed, "after": n, "call": last, "left_then": then, "left": aws.left(),
+            "killed": killed, "after": n, "call": last, "calls": calls, "left_then": then, "left": aws.left(),
             "folder": directory_of("lab").path.exists(),
         }  # fmt: skip
         print(json.dumps(line), flush=True)
