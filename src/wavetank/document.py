@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wavetank import __version__
 from wavetank.errors import DocumentError, WavetankError
+from wavetank.refusals import findings_of
 
 
 class Record(BaseModel):
@@ -237,24 +238,6 @@ def explain(error: ValidationError) -> str:
     """All findings of a validation in one line each: where, and what is wrong there."""
     lines = findings_of(error)
     return lines[0] if len(lines) == 1 else "\n  " + "\n  ".join(lines)
-
-
-def findings_of(error: ValidationError) -> list[str]:
-    """All findings of a validation: where, and what is wrong there."""
-    lines = []
-    for finding in error.errors(include_url=False, include_context=False):
-        where = ".".join(str(part) for part in finding["loc"]) or "top level"
-        message = finding["msg"].removeprefix("Value error, ")
-        if finding["type"] == "extra_forbidden":
-            message = "no such key; is it misspelt?"
-        elif finding["type"] == "missing":
-            message = "this key is required"
-        elif (
-            isinstance(finding["input"], str | int | float) and str(finding["input"]) not in message
-        ):
-            message = f"{message}, not {finding['input']!r}"
-        lines.append(f"{where}: {message}")
-    return lines
 
 
 def write_whole(path: Path, text: str | bytes) -> None:

@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from wavetank.document import findings_of, read_text
+from wavetank.document import read_text
 from wavetank.errors import SpecError
+from wavetank.refusals import findings_of
 
 RecordT = TypeVar("RecordT", bound=BaseModel)
 
@@ -69,7 +70,7 @@ def examine_yaml(
 
 def _yaml_body(path: Path, what: str) -> dict[str, Any]:
     try:
-        body = yaml.load(read_text(path, f"{what} file", SpecError), Loader=_StrictLoader)  # noqa: S506 (a SafeLoader)
+        body = yaml.load(read_text(path, f"{what} file", SpecError), Loader=StrictLoader)  # noqa: S506 (a SafeLoader)
     except yaml.YAMLError as error:
         raise SpecError(f"{what} file {path} is not valid YAML: {error}") from error
     if body is None:
@@ -91,7 +92,7 @@ def _leave_out(body: dict[str, Any], place: tuple[int | str, ...]) -> None:
     holder.pop(str(key), None)
 
 
-class _StrictLoader(yaml.SafeLoader):
+class StrictLoader(yaml.SafeLoader):
     """YAML's plain types only, and no key twice: YAML forbids it, and PyYAML would take the last.
 
     Keys are words: ``on`` is a key of its own, as in YAML 1.2, and not the boolean that it is in YAML 1.1.

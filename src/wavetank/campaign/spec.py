@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -21,6 +21,7 @@ from wavetank.kernel.execution.pauses import Pauses
 from wavetank.measure.benchmarks import Program
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
+from wavetank.refusals import Written
 from wavetank.specification import read_yaml
 from wavetank.units import Duration
 from wavetank.variants.make import check_settings
@@ -28,6 +29,13 @@ from wavetank.variants.make import check_settings
 T = TypeVar("T")
 
 Layout = Literal["striped", "one-server-per-file"]
+StudyName = Annotated[
+    str,
+    Written(
+        r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+        "letters, digits and . _ -, first a letter or a digit, 64 characters at most",
+    ),
+]
 Executor = Literal["here", "slurm"]
 SideBySide = bool | Literal["auto"]
 Performed = Program | Literal["own"]
@@ -138,7 +146,7 @@ class Budget(Record):
 class CampaignSpec(Record):
     """What to measure, how often, and how to judge it."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    name: StudyName
     applications: tuple[ApplicationEntry, ...] = Field(min_length=1)
     clusters: tuple[Path, ...] = Field(min_length=1, description="cluster files")
     mappings: tuple[str, ...] = Field(default=("1PxCN",), min_length=1)

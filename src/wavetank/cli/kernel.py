@@ -57,14 +57,14 @@ def command(
     from wavetank.kernel.construction.from_model import make_kernel
     from wavetank.model.document.model import Model
 
+    if variant is not None:
+        _refuse_with_variant(variant, fio_file is not None, mpi_io_test)
     source = Model.read(model)
     if is_without_places(source):
         source = model_below(source)
         model = output.with_name(f"{output.stem}.posix.model.json")
         source.write(model)
         click.echo(f"wavetank: {SENTENCE}. Their model is {model}", err=True)
-    if variant is not None:
-        _refuse_with_variant(fio_file is not None, mpi_io_test)
     kernel = make_kernel(source, model, ior_version, approximate)
     if variant is not None:
         kernel = _turned(kernel, variant)
@@ -86,9 +86,16 @@ def command(
     print_tables(tables, output_format, {"kernel": str(output)})
 
 
-def _refuse_with_variant(fio: bool, mpi_io_test: bool) -> None:
-    from wavetank.errors import UsageError
+def _refuse_with_variant(variant: str, fio: bool, mpi_io_test: bool) -> None:
+    """What cannot be, whatever the model is.
 
+    Raises:
+        UsageError: there is no such knob, or lines are asked for that only the application's own kernel has.
+    """
+    from wavetank.errors import UsageError
+    from wavetank.variants.make import check_settings
+
+    check_settings([variant])
     if fio or mpi_io_test:
         named = "--fio" if fio else "--mpi-io-test"
         raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,33 +92,32 @@ def command(
     from wavetank.kernel.tables.results import result_tables
     from wavetank.launchers.registry import launcher
 
+    _refuse_replay_options(
+        program, pauses, compute_size, waiting, flush, verify=verify, direct=direct
+    )
+    compute_bytes = _compute_bytes(compute_size, pauses)
+    with_pauses = scaled(ReplayOptions(), pauses)
     made = Kernel.read(kernel)
     if output is not None:
         check_writable(output)
     _require_ranks(made, n_ranks)
-    _refuse_replay_options(
-        program, pauses, compute_size, waiting, flush, verify=verify, direct=direct
-    )
     for doubt in made.doubts:
         click.echo(f"note: {doubt}", err=True)
-    compute_bytes = _compute_bytes(compute_size, pauses)
     starter = launcher(launcher_name or _default_launcher(made, program))
     if program == "replay":
         _require_exact(made, starter, pauses, compute_bytes)
     flushing = cast(Literal["none", "phase", "end"], flush)
     polling = cast(Literal["sleep", "poll"], waiting)
     settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
-    options = scaled(
-        ReplayOptions(
-            compute_bytes=compute_bytes,
-            waiting=polling,
-            flush=flushing,
-            verify=verify,
-            direct=direct,
-            timeout_s=timeout_s,
-            settings=settings,
-        ),
-        pauses,
+    options = replace(
+        with_pauses,
+        compute_bytes=compute_bytes,
+        waiting=polling,
+        flush=flushing,
+        verify=verify,
+        direct=direct,
+        timeout_s=timeout_s,
+        settings=settings,
     )
     if prepare:
         prepare_files(made, root, lambda what: click.echo(what, err=True))
@@ -201,8 +201,6 @@ def _compute_bytes(size: str | None, pauses: str) -> int | None:
 
 
 def _with_cache(options: ReplayOptions, how: str) -> ReplayOptions:
-    from dataclasses import replace
-
     return replace(options, settings=(*options.settings, ("cache", how)))
 
 

@@ -7,14 +7,35 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from wavetank.document import Record
+from wavetank.refusals import Written
 from wavetank.units import Rate, Size, format_size
 
 # A name becomes part of paths, cgroups and host names: nothing else may be in it.
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,30}$")]
-Option = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/-]{1,64}$")]
+Name = Annotated[
+    str,
+    Written(
+        r"^[a-z][a-z0-9-]{0,30}$",
+        "lower case letters, digits and '-', first a letter, 31 characters at most",
+    ),
+]
+DriverName = Annotated[
+    str, Written(r"^[a-z][a-z0-9_-]*$", "lower case letters, digits, '_' and '-', first a letter")
+]
+Option = Annotated[
+    str,
+    Written(r"^[A-Za-z0-9_.:/-]{1,64}$", "letters, digits and _ . : / -, 64 characters at most"),
+]
+UserAtHost = Annotated[
+    str,
+    Written(r"^[a-z_][a-z0-9_-]{0,31}@[A-Za-z0-9][A-Za-z0-9.-]{0,252}$", "USER@HOST"),
+]
+KeyPath = Annotated[
+    str,
+    Written(r"^/[A-Za-z0-9_./-]{1,250}$", "an absolute path of letters, digits and _ . / -"),
+]
 OptionValue = str | int | float | bool
 
 # Providers that make instances by their types' names, on the terms of the key cloud.
@@ -28,6 +49,9 @@ WITHOUT_SERVERS = frozenset({"none", "existing"}) | MANAGED
 
 # Those whose data servers serve the metadata too.
 WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}
+
+# Those where nothing of ours spreads the content of files.
+WITHOUT_STRIPES = frozenset({"none", "existing", "efs"})
 
 # Directories that nodes and hosts need as they are.
 NEEDED_DIRECTORIES = frozenset(
@@ -68,9 +92,13 @@ class Instance(Record):
     here are those of a name that it does not have.
     """
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")] = Field(
-        description="joins the catalogue of instance types and the price table"
-    )
+    name: Annotated[
+        str,
+        Written(
+            r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            "letters, digits and . _ -, 64 characters at most, e.g. c5.large",
+        ),
+    ] = Field(description="joins the catalogue of instance types and the price table")
     vcpus: float = Field(
         default=2, gt=0, le=1024, description="CPUs of a node; left out: the catalogue's"
     )
@@ -134,11 +162,9 @@ class Stripe(Record):
 class FileSystem(Record):
     """The global file system."""
 
-    kind: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] = Field(
-        description="a registered file system: none, nfs, glusterfs, ..."
-    )
+    kind: DriverName = Field(description="a registered file system: none, nfs, glusterfs, ...")
     servers: int | None = Field(
-        default=None, ge=1, le=64, description="data servers; the default is all I/O nodes, or one"
+        default=None, ge=1, le=64, description="data servers; the default is all nodes of placement"
     )
     placement: Literal["io", "compute"] | tuple[Name, ...] = Field(
         default="io",
@@ -152,7 +178,7 @@ class FileSystem(Record):
         description="metadata servers on I/O, compute or head nodes, or on the nodes named; "
         "the default is with the data servers",
     )
-    behind: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] | None = Field(
+    behind: DriverName | None = Field(
         default=None,
         description="of 'gateway' only: the parallel file system behind the NFS servers, glusterfs or cephfs",
     )
@@ -164,12 +190,26 @@ class FileSystem(Record):
         description="of 'gateway' only: NFS servers on I/O, compute or head nodes, or on the nodes named; "
         "the default is with the data servers",
     )
-    mount: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_/-]{1,60}$")] = "/wavetank"
-    prefix: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,200}$")] | None = Field(
+    mount: Annotated[
+        str,
+        Written(
+            r"^/[A-Za-z0-9_/-]{1,60}$",
+            "an absolute path of letters, digits and _ / -, 61 characters at most",
+        ),
+    ] = "/wavetank"
+    prefix: (
+        Annotated[
+            str,
+            Written(
+                r"^/[A-Za-z0-9_./-]{1,200}$", "an absolute path of letters, digits and _ . / -"
+            ),
+        ]
+        | None
+    ) = Field(
         default=None,
-        description="of 'orangefs': where its programs are installed; the default is the PATH",
+        description="of 'orangefs' only: where its programs are installed; the default is the PATH",
     )
-    path: Annotated[str, StringConstraints(pattern=r"^/[^\x00-\x1f]{0,250}$")] | None = Field(
+    path: Annotated[str, Written(r"^/[^\x00-\x1f]{0,250}$", "an absolute path")] | None = Field(
         default=None,
         description="of 'existing' only: a directory of a file system that is mounted already",
     )
@@ -258,8 +298,14 @@ class Mpi(Record):
         description="of Open MPI; the default is its own (ompio), or romio where hints are given. MPICH has romio",
     )
     hints: dict[
-        Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")],
-        Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.:/,-]{1,128}$")] | int,
+        Annotated[
+            str,
+            Written(
+                r"^[a-z][a-z0-9_]{0,63}$", "lower case letters, digits and '_', first a letter"
+            ),
+        ],
+        Annotated[str, Written(r"^[A-Za-z0-9_.:/,-]{1,128}$", "letters, digits and _ . : / , -")]
+        | int,
     ] = Field(
         default_factory=dict,
         description="expert mode: hints of ROMIO (cb_nodes, romio_cb_write, striping_unit, ...) for every file",
@@ -276,28 +322,32 @@ class Ssh(Record):
     """Hosts that exist, for provider ssh. What is named here goes into an ssh_config: nothing else may be in it."""
 
     hosts: dict[
-        Name, Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$")]
+        Name,
+        Annotated[
+            str, Written(r"^[A-Za-z0-9][A-Za-z0-9.:_-]{0,252}$", "an address or a host name")
+        ],
     ] = Field(description="node name -> address or host name")
-    user: Annotated[str, StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}$")]
+    user: Annotated[
+        str,
+        Written(
+            r"^[a-z_][a-z0-9_-]{0,31}$", "a user's name: lower case letters, digits, '_' and '-'"
+        ),
+    ]
     port: int = Field(default=22, ge=1, le=65535)
-    identity_file: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,250}$")] = Field(
-        description="private key; never copied, logged or stored"
-    )
-    known_hosts: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,250}$")] = Field(
-        description="host keys that are accepted"
-    )
+    identity_file: KeyPath = Field(description="private key; never copied, logged or stored")
+    known_hosts: KeyPath = Field(description="host keys that are accepted")
     sudo: bool = Field(default=False, description="run commands by 'sudo -n'")
-    directory: Annotated[str, StringConstraints(pattern=r"^/[A-Za-z0-9_./-]{1,200}$")] = Field(
+    directory: Annotated[
+        str,
+        Written(r"^/[A-Za-z0-9_./-]{1,200}$", "an absolute path of letters, digits and _ . / -"),
+    ] = Field(
         default="/var/tmp",  # noqa: S108
         description="where each host keeps data, in a directory of the cluster's own",
     )
-    network: Annotated[str, StringConstraints(pattern=r"^[0-9a-fA-F.:]+/[0-9]{1,3}$")] | None = (
-        Field(default=None, description="CIDR of the network that ranks use")
-    )
-    jump: (
-        Annotated[
-            str,
-            StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}@[A-Za-z0-9][A-Za-z0-9.-]{0,252}$"),
-        ]
+    network: (
+        Annotated[str, Written(r"^[0-9a-fA-F.:]+/[0-9]{1,3}$", "a network, e.g. 192.168.10.0/24")]
         | None
-    ) = Field(default=None, description="USER@HOST that all hosts are reached by")
+    ) = Field(default=None, description="CIDR of the network that ranks use")
+    jump: UserAtHost | None = Field(
+        default=None, description="USER@HOST that all hosts are reached by"
+    )

@@ -20,10 +20,12 @@ from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.components import (
     CLOUDS,
     MAKES_NODES,
+    MANAGED,
     NEEDED_DIRECTORIES,
     SMALLEST_STORAGE_BYTES,
     WITHOUT_METADATA,
     WITHOUT_SERVERS,
+    DriverName,
     FileSystem,
     Hypervisor,
     Instance,
@@ -36,11 +38,11 @@ from wavetank.cluster.components import (
 from wavetank.cluster.devices import device_paths, device_problems, device_rates, is_on_instance
 from wavetank.cluster.instance_limits import with_catalogue
 from wavetank.cluster.managed import managed_problems
+from wavetank.cluster.stripes import stripe_problems
 from wavetank.document import Record
+from wavetank.refusals import Written
 from wavetank.specification import examine_yaml, read_yaml
 from wavetank.units import format_size
-
-PRINTABLE = r"^[^\x00-\x1f\x7f]*$"
 
 
 class ClusterSpec(Record):
@@ -50,9 +52,8 @@ class ClusterSpec(Record):
     title: (
         Annotated[
             str,
-            StringConstraints(
-                strip_whitespace=True, min_length=1, max_length=80, pattern=PRINTABLE
-            ),
+            StringConstraints(strip_whitespace=True, min_length=1, max_length=80),
+            Written(r"^[^\x00-\x1f\x7f]*$", "one line"),
         ]
         | None
     ) = Field(
@@ -60,7 +61,7 @@ class ClusterSpec(Record):
         description="for people, in tables and plots; the default is made of what differs between clusters",
     )
     description: str = ""
-    provider: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*$")] = "local"
+    provider: DriverName = "local"
     hypervisor: Hypervisor | None = Field(
         default=None,
         description="of provider vm only: kvm, uml (User-mode Linux) or tcg; the default is the best that is here",
@@ -95,7 +96,12 @@ class ClusterSpec(Record):
         default="striped",
         description="of input files: as the file system stripes, or 1DFx1F: each on a server of its own",
     )
-    mapping: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]{0,3}PxCN$")] = Field(
+    mapping: Annotated[
+        str,
+        Written(
+            r"^[1-9][0-9]{0,3}PxCN$", "kPxCN, k I/O processes on each compute node, e.g. 2PxCN"
+        ),
+    ] = Field(
         default="1PxCN",
         description="I/O processes per compute node, of 'wavetank measure': 1PxCN, 2PxCN, ...",
     )
@@ -145,21 +151,8 @@ class ClusterSpec(Record):
             yield f"file_system.mount {fs.mount} would cover what nodes need: name a directory of its own, e.g. /wavetank"
         if f"/{parts[0]}" in device_paths(self.storage, "/storage")[1:]:
             yield f"file_system.mount {fs.mount} is where a device of the nodes is mounted: name another directory"
-        available = len(self._candidates(fs.placement))
         yield from self._metadata_problems(names)
-        if fs.path is not None and fs.kind != "existing":
-            yield f"file_system.path only has a meaning with kind: existing, not {fs.kind}"
-        if (
-            fs.kind not in WITHOUT_SERVERS
-            and not isinstance(fs.placement, tuple)
-            and available == 0
-        ):
-            yield "file_system.placement is 'io', but nodes.io is 0: give I/O nodes, or placement: compute"
-        elif fs.servers is not None and fs.servers > available:
-            yield (
-                f"file_system.servers asks for {fs.servers} data servers, but {available} "
-                f"{'node' if available == 1 else 'nodes'} can hold one. Add nodes or ask for fewer servers"
-            )
+        yield from self._server_problems()
         yield from self._provider_problems()
         for key, storage in (("storage", self.storage), ("temporary", self.temporary)):
             if storage is not None and storage.size < SMALLEST_STORAGE_BYTES:
@@ -167,7 +160,7 @@ class ClusterSpec(Record):
                     f"{key}.size {format_size(storage.size)} is too small: "
                     f"{storage.local_file_system} needs {format_size(SMALLEST_STORAGE_BYTES)}"
                 )
-        yield from self._stripe_problems()
+        yield from stripe_problems(self)
         yield from self._gateway_problems()
         yield from managed_problems(fs)
         serving = (*self.server_names(), *self.metadata_names(), *self.gateway_names())
@@ -180,37 +173,49 @@ class ClusterSpec(Record):
         if self.temporary is not None:
             yield from device_problems("temporary", self.temporary, [self.instance])
 
+    def _server_problems(self) -> Iterator[str]:
+        fs = self.file_system
+        available = len(self._candidates(fs.placement))
+        for key, kind in (("path", "existing"), ("prefix", "orangefs")):
+            if getattr(fs, key) is not None and fs.kind not in (kind, *MANAGED):
+                yield f"file_system.{key} only has a meaning with kind: {kind}, not {fs.kind}"
+        if (
+            fs.kind not in WITHOUT_SERVERS
+            and not isinstance(fs.placement, tuple)
+            and available == 0
+        ):
+            yield "file_system.placement is 'io', but nodes.io is 0: give I/O nodes, or placement: compute"
+        elif fs.kind in WITHOUT_SERVERS - MANAGED and fs.servers is not None:
+            yield f"file_system.servers has no meaning with kind: {fs.kind}, which has no data servers: remove it"
+        elif fs.servers is not None and fs.servers > available:
+            yield (
+                f"file_system.servers asks for {fs.servers} data servers, but {available} "
+                f"{'node' if available == 1 else 'nodes'} can hold one. Add nodes or ask for fewer servers"
+            )
+
     def _provider_problems(self) -> Iterator[str]:
         if (self.ssh is not None) != (self.provider == "ssh"):
-            yield "the key ssh and provider: ssh go together"
+            yield (
+                "provider: ssh needs the key ssh, with hosts, user, identity_file and known_hosts"
+                if self.ssh is None
+                else f"the key ssh has no meaning with provider {self.provider}: remove it, or write provider: ssh"
+            )
         if self.temporary is not None and self.provider not in MAKES_NODES:
             yield f"temporary: only providers {' and '.join(sorted(MAKES_NODES))} make disks, not {self.provider}"
         if self.hypervisor is not None and self.provider != "vm":
-            yield f"hypervisor: only guests of provider vm have one, not nodes of {self.provider}"
+            yield f"hypervisor: only guests of provider vm have one, not nodes of {self.provider}: remove it, or write provider: vm"
         if self.provider in CLOUDS and self.cloud is None:
             yield f"provider {self.provider} needs the key cloud, with region, ttl and budget at least"
         if self.cloud is not None and self.provider not in {*CLOUDS, *MAKES_NODES}:
             yield f"the key cloud has no meaning with provider {self.provider}: remove it"
 
-    def _stripe_problems(self) -> Iterator[str]:
-        fs = self.file_system
-        if self.layout == "one-server-per-file" and fs.stripe.kind != "distributed":
-            yield f"layout one-server-per-file needs whole files: file_system.stripe.kind must be distributed, not {fs.stripe.kind}"
-        if fs.stripe.size is not None and fs.stripe.kind != "sharded":
-            yield f"file_system.stripe.size only has a meaning with kind: sharded, not {fs.stripe.kind}"
-        if fs.stripe.count is not None and fs.stripe.kind != "sharded":
-            yield f"file_system.stripe.count only has a meaning with kind: sharded, not {fs.stripe.kind}"
-        elif fs.stripe.count is not None and fs.stripe.count > len(self.server_names()):
-            yield f"file_system.stripe.count {fs.stripe.count} is more than the {len(self.server_names())} data servers"
-        if fs.stripe.redundancy is not None and fs.stripe.kind != "disperse":
-            yield f"file_system.stripe.redundancy only has a meaning with kind: disperse, not {fs.stripe.kind}"
-
     def _metadata_problems(self, names: tuple[str, ...]) -> Iterator[str]:
         fs = self.file_system
         placement = fs.metadata_placement
-        if fs.kind in WITHOUT_METADATA:
+        kind = fs.behind or fs.kind
+        if kind in WITHOUT_METADATA:
             if placement is not None or fs.metadata_servers is not None:
-                yield f"file_system {fs.kind} has no metadata servers: remove metadata_servers and metadata_placement"
+                yield f"file_system {kind} has no metadata servers: remove metadata_servers and metadata_placement"
             return
         if isinstance(placement, tuple):
             unknown = [name for name in placement if name not in names]

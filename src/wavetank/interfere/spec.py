@@ -13,12 +13,13 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from wavetank.campaign.problems import check_files
-from wavetank.campaign.spec import ClusterSource, Layout
+from wavetank.campaign.spec import ClusterSource, Layout, StudyName
 from wavetank.document import Record
 from wavetank.errors import MeasurementError
 from wavetank.kernel.construction.objects import ObjectOperation
 from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
+from wavetank.refusals import Written
 from wavetank.specification import read_yaml
 from wavetank.units import Duration, Size, format_size, parse_duration
 
@@ -76,7 +77,13 @@ class Objects(Record):
 class GroupEntry(Record):
     """Clients that do the same: objects, or a modelled application again and again."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,40}$")
+    name: Annotated[
+        str,
+        Written(
+            r"^[A-Za-z0-9][A-Za-z0-9._-]{0,40}$",
+            "letters, digits and . _ -, first a letter or a digit, 41 characters at most",
+        ),
+    ]
     clients: int | None = Field(
         default=None, ge=1, le=4096, description="of objects; an application has its ranks"
     )
@@ -125,7 +132,7 @@ class OffsetSweep(Record):
 class InterfereSpec(Record):
     """What uses one cluster at the same time, and what is varied."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
+    name: StudyName
     groups: tuple[GroupEntry, ...] = Field(max_length=16, description="one or more")
     clusters: tuple[Path, ...] = Field(
         min_length=1, description="cluster files: everything is measured on each of them"

@@ -65,7 +65,7 @@ def test_paths_are_relative_to_the_campaign_file(tmp_path, monkeypatch):
     [
         ({"mappings": ["PxCN"]}, "kPxCN"),
         ({"mappings": ["1PxCN", "1PxCN"]}, "named twice"),
-        ({"repetitions": 0}, "repetitions: Input should be greater"),
+        ({"repetitions": 0}, "repetitions: 0 is too small: write at least 1"),
         ({"repetitoins": 3}, "repetitoins: no such key"),
         ({"applications": [{}]}, "name a kernel file, a model file, or both"),
         ({"applications": []}, "applications"),

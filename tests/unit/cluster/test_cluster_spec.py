@@ -90,6 +90,12 @@ def test_all_findings_are_given_at_once_with_their_places(tmp_path: Path) -> Non
         (changed(layout="one-server-per-file", file_system__stripe={"kind": "sharded", "size": "1 MiB"}), "needs whole files"),
         (changed(file_system__stripe={"size": "1 MiB"}), "only has a meaning with kind: sharded"),
         (changed(file_system__stripe={"redundancy": 1}), "only has a meaning with kind: disperse"),
+        (changed(file_system={"kind": "none", "servers": 1}), "servers has no meaning with kind: none"),
+        (changed(file_system={"kind": "existing", "stripe": {"kind": "sharded"}}), "stripe has no meaning with kind: existing"),
+        (changed(file_system={"kind": "efs", "stripe": {"kind": "replicated"}}), "stripe has no meaning with kind: efs"),
+        (changed(file_system={"kind": "nfs", "prefix": "/opt/x"}), "prefix only has a meaning with kind: orangefs, not nfs"),
+        (changed(file_system={"kind": "gateway", "behind": "glusterfs", "metadata_servers": 1}), "glusterfs has no metadata servers"),
+        (changed(file_system__stripe={"kind": "sharded", "size": 0}), "stripe.size is 0"),
         (changed(scale=0.5), "scale"),
         (changed(name="a/../../etc"), "name"),
         (changed(name="x; rm -rf /"), "name"),
@@ -102,6 +108,12 @@ def test_what_cannot_be_is_refused_with_the_reason(
     tmp_path: Path, body: dict[str, Any], said: str
 ) -> None:
     assert said in findings(tmp_path, body)
+
+
+def test_stripes_of_a_managed_lustre_are_taken_though_no_node_serves_it() -> None:
+    stripe = {"kind": "sharded", "count": 4, "size": "1 MiB"}
+    spec = ClusterSpec.model_validate(changed(file_system={"kind": "fsx-lustre", "stripe": stripe}))
+    assert spec.file_system.stripe.count == 4
 
 
 def test_the_hash_is_of_the_content_not_of_its_layout() -> None:
@@ -234,10 +246,10 @@ def test_wrong_values_do_not_hide_what_does_not_fit_together(tmp_path: Path) -> 
     )
     said = findings(tmp_path, body)
     for words in (
-        "name: String should match",
+        "name: 'No_Name' is not possible: write lower case letters",
         "less than 64 MiB",
         "file_system.stripe.foo: no such key",
-        "scale: Input should be greater",
+        "scale: 0.5 is too small: write at least 1",
         "9 data servers, but 3 nodes",
         "storage.size 3 B is too small",
         "stripe.count only has a meaning with kind: sharded",

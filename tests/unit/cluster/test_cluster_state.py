@@ -148,7 +148,7 @@ def test_without_root_the_local_provider_says_what_needs_it(
     said = SPEC.model_dump(mode="json")
     said |= {
         "provider": "local",
-        "file_system": {"kind": kind, "placement": "compute", "servers": 1},
+        "file_system": {"kind": kind, "placement": "compute"},
     }
     findings = [
         found

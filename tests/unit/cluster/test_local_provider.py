@@ -30,3 +30,12 @@ def test_a_chroot_is_refused_as_nodes_would_be_outside_of_it(
         monkeypatch.setattr(provider, "command", lambda argv, seen=seen: seen)
         findings = LocalProvider().check(SPEC)
         assert any("chroot" in finding for finding in findings) == refused
+
+
+def test_a_disk_that_does_not_fit_is_named_by_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(provider, "command", lambda argv: "")
+    body = SPEC.model_dump() | {"temporary": {"size": "8 PiB"}}
+    said = "\n".join(LocalProvider().check(ClusterSpec.model_validate(body)))
+    assert "temporary.size 8.0 PiB is more than the" in said
+    assert "storage.size" not in said

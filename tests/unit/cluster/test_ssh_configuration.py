@@ -98,12 +98,12 @@ def test_the_inventory_must_name_exactly_the_nodes(tmp_path: Path) -> None:
 
 def test_a_missing_key_is_said_and_its_content_never(tmp_path: Path) -> None:
     said = "\n".join(SshProvider().check(spec(tmp_path, identity_file="/no/such/key")))
-    assert "ssh.identity_file /no/such/key is no file" in said
+    assert "ssh.identity_file /no/such/key is no file: name the private key" in said
 
 
 def test_inventory_and_provider_go_together(tmp_path: Path) -> None:
     body = spec(tmp_path).model_dump() | {"provider": "local"}
-    with pytest.raises(ValidationError, match="go together"):
+    with pytest.raises(ValidationError, match="has no meaning with provider local"):
         ClusterSpec.model_validate(body)
 
 

@@ -78,7 +78,7 @@ def test_all_findings_of_a_specification_are_reported_with_their_places(tmp_path
 
 
 def test_a_wrong_value_is_quoted(tmp_path: Path) -> None:
-    assert "not 'few'" in yaml_error(tmp_path, "name: a\nboards: few\n")
+    assert "boards: 'few' is no whole number" in yaml_error(tmp_path, "name: a\nboards: few\n")
 
 
 def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:

@@ -10,9 +10,11 @@ import re
 from decimal import Decimal
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, PlainSerializer, StringConstraints, model_validator
+from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
+from wavetank.cluster.components import UserAtHost
 from wavetank.document import Record
+from wavetank.refusals import Written
 from wavetank.units import Duration, format_duration
 
 SHORTEST_TTL_S = 600
@@ -58,19 +60,21 @@ Dollars = Annotated[
 class Terms(Record):
     """Where and on which terms a cloud makes the hosts of a cluster."""
 
-    region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-[0-9]$")] = Field(
-        description="e.g. us-east-1"
+    region: Annotated[str, Written(r"^[a-z]{2}(-[a-z]+)+-[0-9]$", "a region, e.g. us-east-1")] = (
+        Field(description="e.g. us-east-1")
     )
-    zone: Annotated[str, StringConstraints(pattern=r"^(any|[a-z]{2}(-[a-z]+)+-[0-9][a-z])$")] = (
-        Field(
-            default="any",
-            description="e.g. us-east-1a; any: the first one with room for all nodes. A cluster is in one zone",
-        )
+    zone: Annotated[
+        str,
+        Written(r"^(any|[a-z]{2}(-[a-z]+)+-[0-9][a-z])$", "any, or a zone, e.g. us-east-1a"),
+    ] = Field(
+        default="any",
+        description="e.g. us-east-1a; any: the first one with room for all nodes. A cluster is in one zone",
     )
     image: Annotated[
         str,
-        StringConstraints(
-            pattern=r"^(debian-12|ubuntu-24\.04|amazon-linux-2023|ami-[0-9a-f]{8,17})$"
+        Written(
+            r"^(debian-12|ubuntu-24\.04|amazon-linux-2023|ami-[0-9a-f]{8,17})$",
+            "debian-12, ubuntu-24.04, amazon-linux-2023 or ami- with its number",
         ),
     ] = Field(
         default="debian-12", description="debian-12, ubuntu-24.04, amazon-linux-2023, or an ami-..."
@@ -85,33 +89,33 @@ class Terms(Record):
         default=False,
         description="instances that the cloud may take back; priced, and limited, as those on demand",
     )
-    subnet: Annotated[str, StringConstraints(pattern=r"^(default|subnet-[0-9a-f]{8,17})$")] = Field(
-        default="default", description="default: those of the region's default network"
-    )
+    subnet: Annotated[
+        str,
+        Written(r"^(default|subnet-[0-9a-f]{8,17})$", "default, or subnet- with its number"),
+    ] = Field(default="default", description="default: those of the region's default network")
     ssh_from: Annotated[str, BeforeValidator(_network, json_schema_input_type=str)] = Field(
         default="caller",
         description="network that may reach port 22; caller: this machine's public address alone",
     )
-    bastion: (
-        Literal["none"]
-        | Annotated[
-            str,
-            StringConstraints(pattern=r"^[a-z_][a-z0-9_-]{0,31}@[A-Za-z0-9][A-Za-z0-9.-]{0,252}$"),
-        ]
-    ) = Field(default="none", description="USER@HOST that private addresses are reached by")
+    bastion: Literal["none"] | UserAtHost = Field(
+        default="none", description="USER@HOST that private addresses are reached by"
+    )
     reaper: (
         Literal["none"]
         | Annotated[
             str,
-            StringConstraints(
-                pattern=r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,128}$"
+            Written(
+                r"^arn:aws[a-z-]*:iam::[0-9]{12}:role/[A-Za-z0-9+=,.@_/-]{1,128}$",
+                "a role's ARN, e.g. arn:aws:iam::123456789012:role/end-instances",
             ),
         ]
     ) = Field(
         default="none",
         description="a role that may terminate instances: a schedule of the cloud then ends them too, a while after the ttl",
     )
-    prices: Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f]{1,250}$")] | None = Field(
+    prices: (
+        Annotated[str, Written(r"^[^\x00-\x1f]{1,250}$", "a price table's name or path")] | None
+    ) = Field(
         default=None,
         description="a shipped price table's name, or an absolute path; the default is the newest shipped one of the region",
     )

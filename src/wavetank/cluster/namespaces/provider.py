@@ -82,12 +82,12 @@ class NamespaceProvider:
                 "no control groups are mounted below /sys/fs/cgroup: processes could not be limited or found"
             )
         free = shutil.disk_usage(_existing(state_root())).free
-        largest = max(disk.size for disk in disks)
-        if largest > free and not is_user:
-            findings.append(
-                f"storage.size {format_size(largest)} is more than the {format_size(free)} free below {state_root()}. "
-                "Ask for less, or set WAVETANK_STATE_DIR to a larger disk"
-            )
+        findings += [
+            f"{key}.size {format_size(disk.size)} is more than the {format_size(free)} free below {state_root()}. "
+            "Ask for less, or set WAVETANK_STATE_DIR to a larger disk"
+            for key, disk in zip(("storage", "temporary"), disks, strict=False)
+            if disk.size > free and not is_user
+        ]
         return findings
 
     def create(self, spec: ClusterSpec, *, leave: bool = False) -> LocalNodes:

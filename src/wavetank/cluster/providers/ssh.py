@@ -64,9 +64,13 @@ def _problems(spec: ClusterSpec) -> Iterator[str]:
             ipaddress.ip_network(spec.ssh.network, strict=False)
         except ValueError as error:
             yield f"ssh.network: {error}"
-    for what, path in (
-        ("identity_file", spec.ssh.identity_file),
-        ("known_hosts", spec.ssh.known_hosts),
+    for what, path, remedy in (
+        (
+            "identity_file",
+            spec.ssh.identity_file,
+            "name the private key, or make one by ssh-keygen",
+        ),
+        ("known_hosts", spec.ssh.known_hosts, "make it by ssh-keyscan, and compare the keys"),
     ):
         if not Path(path).is_file():
-            yield f"ssh.{what} {path} is no file"
+            yield f"ssh.{what} {path} is no file: {remedy}"

@@ -103,7 +103,7 @@ def test_on_lustre_stripes_are_set_and_files_go_to_osts_of_their_own(
 @pytest.mark.parametrize(
     ("parts", "said"),
     [
-        ({"file_system": {"path": "/no/such"}}, "is no directory: is it mounted?"),
+        ({"file_system": {"path": "/no/such"}}, "is no directory: mount it, or name another one"),
         ({"file_system": {"path": None}}, "needs file_system.path"),
         (
             {"file_system": {"options": {"stripes": 2}}},

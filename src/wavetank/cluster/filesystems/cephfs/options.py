@@ -167,12 +167,16 @@ def check_options(spec: ClusterSpec) -> Iterator[str]:
     for name, value in spec.file_system.options.items():
         problem = _option_problem(name, value)
         if problem:
-            yield f"file_system.options {name} {problem}"
+            yield f"file_system.options {name}{problem}"
     for name, value in spec.file_system.mount_options.items():
         if _MOUNT_OPTION.fullmatch(name) is None or _REACHES_OUT.search(name):
             yield f"file_system.mount_options {name} is no option of ceph-fuse that can be set: write, e.g., client_oc_size"
         elif _VALUE.fullmatch(word(value)) is None:
-            yield f"file_system.mount_options {name}: {value!r} is no value of an option"
+            yield f"file_system.mount_options {name}{_no_value(value)}"
+
+
+def _no_value(value: OptionValue) -> str:
+    return f": {value!r} cannot be handed to Ceph. Write letters, digits and _ . , : % + * = -"
 
 
 def _own_problem(name: str, value: OptionValue) -> str | None:
@@ -181,16 +185,18 @@ def _own_problem(name: str, value: OptionValue) -> str | None:
         return None
     ends = f"{allowed[0]} to {allowed[-1]}"
     said = ends if isinstance(allowed, range) else " or ".join(str(each) for each in allowed)
-    return f"is {value!r}: it may be {said}"
+    return f" is {value!r}: it may be {said}"
 
 
 def _layout_problem(name: str, value: OptionValue) -> str | None:
     if _LAYOUT_PATH.fullmatch(name) is None or ".." in name:
-        return "is no layout: write layout, layout:DIRECTORY/ or layout:FILE, relative to the mount"
+        return (
+            " is no layout: write layout, layout:DIRECTORY/ or layout:FILE, relative to the mount"
+        )
     try:
         parse_layout(str(value))
     except ValueError as error:
-        return f"is no layout: {error}"
+        return f" is no layout: {error}"
     return None
 
 
@@ -201,11 +207,11 @@ def _option_problem(name: str, value: OptionValue) -> str | None:
         return _layout_problem(name, value)
     match = _NAME.fullmatch(name)
     if match is None:
-        return f"is unknown: there are {', '.join([*OWN, 'layout'])}, and SECTION.NAME of ceph.conf, e.g. osd.osd_max_write_size"
+        return f" is unknown: there are {', '.join([*OWN, 'layout'])}, and SECTION.NAME of ceph.conf, e.g. osd.osd_max_write_size"
     if _REACHES_OUT.search(match[2]):
-        return "is set by wavetank, or names a file, a program or an address"
+        return " is set by wavetank, or names a file, a program or an address"
     if _VALUE.fullmatch(word(value)) is None:
-        return f": {value!r} is no value that can be handed to Ceph"
+        return _no_value(value)
     return None
 
 
@@ -215,7 +221,7 @@ def check_stripe(spec: ClusterSpec) -> Iterator[str]:
     if stripe.kind == "disperse":
         yield "file_system.stripe.kind disperse is not offered for cephfs: use sharded or replicated, or glusterfs"
     if stripe.kind == "replicated" and len(spec.server_names()) < 2:
-        yield "file_system.stripe.kind replicated needs 2 data servers or more"
+        yield "file_system.stripe.kind replicated needs 2 data servers or more: give more nodes.io, or leave stripe out"
     if stripe.size is not None:
         try:
             default_layout(spec)

@@ -127,9 +127,9 @@ def _problems(spec: ClusterSpec) -> Iterator[str]:
         yield "file_system existing needs file_system.path: a directory of the mounted file system"
         return
     if spec.ssh is None and not Path(fs.path).is_dir():
-        yield f"file_system.path {fs.path} is no directory: is it mounted?"
+        yield f"file_system.path {fs.path} is no directory: mount it, or name another one"
     elif spec.ssh is None and not os.access(fs.path, os.W_OK):
-        yield f"file_system.path {fs.path} is not writable for you"
+        yield f"file_system.path {fs.path} is not writable for you: name a directory of your own below it"
     if fs.mount_options:
         yield "file_system.mount_options: existing is mounted already; remove them"
     for key in fs.options:

@@ -81,7 +81,9 @@ def check_options(spec: ClusterSpec) -> list[str]:
         elif name in FROM_STRIPE:
             findings.append(f"{where} is set by file_system.stripe (kind: sharded, size: ...)")
         elif VALUE.fullmatch(word(value)) is None:
-            findings.append(f"{where}: {value!r} is no value that can be handed to gluster")
+            findings.append(
+                f"{where}: {value!r} cannot be handed to gluster. Write letters, digits and * _ . , : / % + @ = -"
+            )
     for name, value in spec.file_system.mount_options.items():
         where = f"file_system.mount_options {name}"
         if name in MOUNT_WITHOUT_VALUE and isinstance(value, bool):
@@ -92,7 +94,9 @@ def check_options(spec: ClusterSpec) -> list[str]:
         elif name not in MOUNT_WITH_VALUE:
             findings.append(f"{where} takes no value: write true")
         elif MOUNT_VALUE.fullmatch(word(value)) is None:
-            findings.append(f"{where}: {value!r} is no value of a mount option")
+            findings.append(
+                f"{where}: {value!r} is no value of a mount option. Write letters, digits and _ . : + -"
+            )
     return findings
 
 

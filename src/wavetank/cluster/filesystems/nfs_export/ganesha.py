@@ -165,7 +165,7 @@ def option_problems(
         elif key in WORDS and (
             isinstance(value, bool) or not str(value).replace("_", "").isalnum()
         ):
-            yield f"file_system.{section}.{key}: {value!r} is no word"
+            yield f"file_system.{section}.{key}: {value!r} is no word: write letters, digits and _"
         elif key in TRUTHS and not isinstance(value, bool):
             yield f"file_system.{section}.{key}: {value!r} is neither true nor false"
         elif key in FRACTIONS and not re.fullmatch(r"\d+(\.\d+)?", str(value)):

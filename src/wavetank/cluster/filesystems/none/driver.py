@@ -22,7 +22,7 @@ class NoFileSystem:
             findings.append("file_system none has no options: remove options and mount_options")
         if spec.layout != "striped":
             findings.append(
-                "layout one-server-per-file needs data servers; file_system none has none"
+                "layout one-server-per-file needs data servers; file_system none has none: remove layout"
             )
         return findings
 

@@ -90,13 +90,13 @@ def problems(spec: ClusterSpec) -> Iterator[str]:
             known = ", ".join(sorted([*OPTIONS, *STRIPE_OPTIONS]))
             yield f"file_system.options.{key}: orangefs has no such option; it has {known}"
         elif not _fits(value, OPTIONS[key][1]):
-            yield f"file_system.options.{key}: {value!r} is no {_said(OPTIONS[key][1])}"
+            yield f"file_system.options.{key}: {value!r} is not possible: write {_said(OPTIONS[key][1])}"
     yield from _distribution_problems(spec)
     for key, value in fs.mount_options.items():
         if key not in MOUNT_OPTIONS:
             yield f"file_system.mount_options.{key}: orangefs has no such option; it has {', '.join(sorted(MOUNT_OPTIONS))}"
         elif not _fits(value, MOUNT_OPTIONS[key]):
-            yield f"file_system.mount_options.{key}: {value!r} is no {_said(MOUNT_OPTIONS[key])}"
+            yield f"file_system.mount_options.{key}: {value!r} is not possible: write {_said(MOUNT_OPTIONS[key])}"
     if fs.mount_options.get("client") == "kernel" and spec.provider == "local":
         yield "file_system.mount_options.client kernel: a kernel has one OrangeFS client for all its nodes, use fuse, or provider ssh"
 
@@ -128,9 +128,8 @@ def _fits(value: OptionValue, kind: str) -> bool:
 
 
 def _said(kind: str) -> str:
-    return {"yes": "yes or no", "number": "number", "numbers": "list of numbers like 0,1024"}.get(
-        kind, kind
-    )
+    words = {"yes": "yes or no", "number": "a whole number", "numbers": "numbers like 0,1024"}
+    return words.get(kind, " or ".join(kind.split("|")))
 
 
 def _word(value: OptionValue) -> str:

@@ -1,0 +1,36 @@
+"""How a file's content is spread over data servers: what cannot be, of a whole specification."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from wavetank.cluster.components import MANAGED, WITHOUT_STRIPES, Stripe
+
+if TYPE_CHECKING:
+    from wavetank.cluster.spec import ClusterSpec
+
+
+def stripe_problems(spec: ClusterSpec) -> Iterator[str]:
+    """What does not fit together among stripes, servers and the layout of input files, whatever the file system's driver says."""
+    fs = spec.file_system
+    if fs.kind in WITHOUT_STRIPES and fs.stripe != Stripe():
+        yield f"file_system.stripe has no meaning with kind: {fs.kind}: remove it"
+        return
+    if fs.stripe.size == 0:
+        yield "file_system.stripe.size is 0: a block has at least one byte"
+    if spec.layout == "one-server-per-file" and fs.stripe.kind != "distributed":
+        yield f"layout one-server-per-file needs whole files: file_system.stripe.kind must be distributed, not {fs.stripe.kind}"
+    if fs.stripe.size is not None and fs.stripe.kind != "sharded":
+        yield f"file_system.stripe.size only has a meaning with kind: sharded, not {fs.stripe.kind}"
+    if fs.stripe.count is not None and fs.stripe.kind != "sharded":
+        yield f"file_system.stripe.count only has a meaning with kind: sharded, not {fs.stripe.kind}"
+    elif fs.stripe.count is not None and fs.kind not in MANAGED:
+        servers = len(spec.server_names())
+        if fs.stripe.count > servers:
+            yield (
+                f"file_system.stripe.count {fs.stripe.count} is more than the {servers} data "
+                f"{'server' if servers == 1 else 'servers'}"
+            )
+    if fs.stripe.redundancy is not None and fs.stripe.kind != "disperse":
+        yield f"file_system.stripe.redundancy only has a meaning with kind: disperse, not {fs.stripe.kind}"
