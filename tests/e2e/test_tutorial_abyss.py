@@ -40,7 +40,7 @@ pytestmark = [
 
 def test_the_abyss_tutorial_runs_as_it_stands(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 7
+    assert len(blocks) == 8
     script = "set -eu\n" + "\n".join(blocks)
     # The tutorial's clusters get names of their own, so that a demo beside it is not disturbed.
     rename = f"sed -i 's/^name: abyss-/name: tut{os.getpid() % 1000}-/' clusters/*.yaml\n"
@@ -74,4 +74,5 @@ def test_the_abyss_tutorial_runs_as_it_stands(tmp_path):
         if phase["file_name"].startswith("reads")
     ]
     assert [(phase["rs"], phase["ranks"]) for phase in reads] == [(8191, [0]), (8191, [1])]
+    assert (tmp_path / "plots" / "temporal.png").stat().st_size > 10_000
     assert (tmp_path / "report.html").stat().st_size > 10_000

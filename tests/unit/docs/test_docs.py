@@ -11,6 +11,7 @@ import click
 import pytest
 
 from wavetank.cli.main import cli
+from wavetank.cli.schema import SCHEMAS
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -91,6 +92,17 @@ def mistake_in(words: list[str]) -> str | None:
 def test_commands_and_options_that_are_shown_are_there(page: Path) -> None:
     wrong = [mistake_in(words) for words in commands_in(page.read_text())]
     assert [each for each in wrong if each] == []
+
+
+def test_schemas_that_pages_name_are_there() -> None:
+    named = [
+        words[1]
+        for page in PRESENT
+        for words in commands_in(page.read_text())
+        if words[:1] == ["schema"] and len(words) > 1 and re.fullmatch(r"[a-z][a-z-]+", words[1])
+    ]
+    assert len(named) > 3
+    assert sorted({name for name in named if name not in SCHEMAS}) == []
 
 
 def test_mistakes_are_found() -> None:
