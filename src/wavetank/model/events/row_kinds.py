@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from enum import IntEnum
+from typing import Final
 
 NEXT_DATA = -2
 """A seek's target: where the next data operation through the handle starts."""
 
 
-class RowKind(IntEnum):
-    """What a row is to the extraction."""
+class RowKind:
+    """What a row is to the extraction.
 
-    IGNORED = 0
-    DATA = 1  # moved bytes
-    EMPTY = 2  # a read or write that succeeded and moved nothing
-    NULL_SEEK = 3  # lseek(fd, 0, SEEK_CUR): leaves the pointer where it is
-    SEEK = 4
-    FILE = 5  # open, close, sync, resize, stat, ..., and data operations that failed
-    SYNC_RANKS = 6
+    Plain numbers and no IntEnum: numpy compares a column of bytes with members of an enum as numbers of eight bytes.
+    """
+
+    IGNORED: Final = 0
+    DATA: Final = 1  # moved bytes
+    EMPTY: Final = 2  # a read or write that succeeded and moved nothing
+    NULL_SEEK: Final = 3  # lseek(fd, 0, SEEK_CUR): leaves the pointer where it is
+    SEEK: Final = 4
+    FILE: Final = 5  # open, close, sync, resize, stat, ..., and data operations that failed
+    SYNC_RANKS: Final = 6

@@ -345,6 +345,6 @@ def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]
         rest, op = divmod(value, 256)
         rest, failure = divmod(rest, 2)
         number, kind = divmod(rest, 8)
-        name = rows.ops[op].name + (" (failed)" if failure else _KIND_LABELS.get(RowKind(kind), ""))
+        name = rows.ops[op].name + (" (failed)" if failure else _KIND_LABELS.get(kind, ""))
         found[number][name] = total
     return found

@@ -1,20 +1,32 @@
 """What tokens stand for: the kinds of rows, and what no row of a trace is."""
 
+import numpy as np
+import pytest
+
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.programs.step_table import StepRow, StepTable
 from wavetank.model.programs.tokens import TokenKind
 
+ROW_KINDS: dict[str, int] = {name: value for name, value in vars(RowKind).items() if name.isupper()}
+
 
 def test_what_a_row_is_has_the_same_name_and_number_as_a_token() -> None:
-    rows = {kind.name: int(kind) for kind in RowKind if kind is not RowKind.IGNORED}
+    rows = ROW_KINDS.items() - {("IGNORED", RowKind.IGNORED)}
     tokens = {kind.name: int(kind) for kind in TokenKind}
-    assert rows == {name: tokens[name] for name in rows}
+    assert rows == {(name, tokens[name]) for name, _ in rows}
+
+
+@pytest.mark.parametrize("name", ROW_KINDS)
+def test_what_rows_are_is_compared_in_the_width_of_their_column(name: str) -> None:
+    column = np.arange(8, dtype=np.uint8)
+    assert np.result_type(column, ROW_KINDS[name]) == np.uint8
+    assert np.flatnonzero(column == ROW_KINDS[name]).tolist() == [ROW_KINDS[name]]
 
 
 def test_what_is_put_between_rows_has_numbers_of_its_own() -> None:
-    between = {kind for kind in TokenKind if kind.name not in RowKind.__members__}
+    between = {kind for kind in TokenKind if kind.name not in ROW_KINDS}
     assert {kind.name for kind in between} == {"PAUSE", "BEGINS", "ENDED", "WEAVE"}
-    assert not {int(kind) for kind in between} & {int(kind) for kind in RowKind}
+    assert not {int(kind) for kind in between} & set(ROW_KINDS.values())
     assert len(set(TokenKind)) == len(TokenKind.__members__)
 
 
