@@ -12,7 +12,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
 from wavetank.trace.ops import OPS
-from wavetank.trace.schema import FileView, FoldTable, Level, RankFacts, Trace, TracedFile
+from wavetank.trace.schema import UNKNOWN, FileView, FoldTable, Level, RankFacts, Trace, TracedFile
 
 BY_NAME = {op.name: op for op in OPS.values()}
 DATA_KINDS = ("read", "write")
@@ -53,7 +53,7 @@ def fold_table(events: Iterable[Event], fold: bool = False) -> FoldTable:
             rank_rows.append({
                 "rank": rank, "seq": seq, "op": op.code, "file": event.file, "handle": event.handle,
                 "count": 1, "size": event.size, "moved": moved if op.kind in DATA_KINDS else 0,
-                "offset": event.offset, "disp": 0, "view": event.view,
+                "offset": UNKNOWN if event.op == "MPI_File_open" else event.offset, "disp": 0, "view": event.view,
                 "view_offset": event.offset if event.view_offset is None else event.view_offset,
                 "view_disp": 0, "tick": tick, "subtick": subtick, "tick_step": 0, "subtick_step": 0,
                 "start_ns": start, "end_ns": start + event.duration_ns, "busy_ns": event.duration_ns,

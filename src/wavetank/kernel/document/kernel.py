@@ -329,13 +329,7 @@ class Kernel(Document):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        known = Known(
-            {file.file_id for file in self.files},
-            self.n_ranks,
-            len(self.views),
-            len(self.communicators),
-            len(self.infos),
-            self.communicators,
-        )
+        files = {file.file_id for file in self.files}
+        known = Known(files, self.n_ranks, len(self.views), len(self.infos), self.communicators)
         require(self.phases, self.programs, known)
         return self

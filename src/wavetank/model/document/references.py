@@ -24,14 +24,13 @@ from wavetank.model.document.step_walks import plain_steps
 
 @dataclass(frozen=True)
 class Known:
-    """What may be named: file numbers, and how many ranks, views and communicators there are."""
+    """What may be named: file numbers, and how many ranks, views, communicators and sets of hints there are."""
 
     file_ids: Collection[int]
     n_ranks: int
     n_views: int
-    n_communicators: int
-    n_infos: int = 0
-    communicators: Sequence[Sequence[int]] = ()
+    n_infos: int
+    communicators: Sequence[Sequence[int]]
 
 
 def require(phases: Sequence[Phase], programs: Sequence[Program], known: Known) -> None:
@@ -106,18 +105,21 @@ def _of_steps(where: str, steps: Sequence[Step], ids: set[int], known: Known) ->
     for step in plain_steps(steps):
         if isinstance(step, DataStep) and step.ph_id not in ids:
             yield f"{where} goes on with phase {step.ph_id}, which is not among the phases"
-        elif isinstance(step, FileStep) and step.file_id not in known.file_ids:
-            yield f"{where} uses file {step.file_id}, which is not among the files"
-        elif isinstance(step, FileStep) and any(
-            not -1 <= view <= max(0, known.n_views - 1)
-            for view in (step.view_id or 0, *(step.view_ids or ()))
-        ):
-            yield f"{where} sets a file view that is not there"
-        elif isinstance(step, FileStep) and not 0 <= (step.info_id or 0) <= max(
-            0, known.n_infos - 1
-        ):
-            yield f"{where} gives MPI hints that are not there"
-        elif isinstance(step, SyncStep) and not 0 <= step.communicator < known.n_communicators:
+        elif isinstance(step, FileStep):
+            yield from _of_call(where, step, known)
+        elif isinstance(step, SyncStep) and not 0 <= step.communicator < len(known.communicators):
             yield f"{where} synchronises on communicator {step.communicator}, which is not there"
         elif isinstance(step, ProcessStep):
             yield from _ranks(f"{where} (a process)", (step.rank,), known)
+
+
+def _of_call(where: str, step: FileStep, known: Known) -> Iterator[str]:
+    views = (step.view_id, *(step.view_ids or ()))
+    if step.file_id not in known.file_ids:
+        yield f"{where} uses file {step.file_id}, which is not among the files"
+    if any(view is not None and not -1 <= view < known.n_views for view in views):
+        yield f"{where} sets a file view that is not there"
+    if step.info_id is not None and not 0 <= step.info_id < known.n_infos:
+        yield f"{where} gives MPI hints that are not there"
+    if step.communicator is not None and not 0 <= step.communicator < len(known.communicators):
+        yield f"{where} opens a file on communicator {step.communicator}, which is not there"
