@@ -370,9 +370,9 @@ struct wt_tail {
  * one thing: its size and moved are the communicator's number + 1 (0: not known), its offset is the number of
  * its hints (-1: not known). It has no bytes and no place. X(NAME, what). */
 #define WT_ARGUMENTS(X)                                                                                      \
-    X(OPEN, FLAGS)      /* O_* of <fcntl.h> */                                                               \
-    X(FILE_OPEN, FLAGS) /* MPI_MODE_* of <mpi.h> */                                                          \
-    X(LSEEK, ORIGIN)    /* SEEK_SET, SEEK_CUR, SEEK_END of <unistd.h>, of MPI's calls too */                 \
+    X(OPEN, FLAGS)         /* O_* of <fcntl.h> */                                                            \
+    X(FILE_OPEN, MPI_MODE) /* MPI_MODE_* of <mpi.h> */                                                       \
+    X(LSEEK, ORIGIN)       /* SEEK_SET, SEEK_CUR, SEEK_END of <unistd.h>, of MPI's calls too */              \
     X(FILE_SEEK, ORIGIN)                                                                                     \
     X(FILE_SEEK_SHARED, ORIGIN)                                                                              \
     X(TRUNCATE, NEW_SIZE) /* of the file, bytes */                                                           \
@@ -397,7 +397,8 @@ struct wt_tail {
     X(READDIR, AT_END)      /* 1: no entry was left */                                                       \
     X(FILE_SET_VIEW, HINTS) /* their number + 1; 0: not known */                                             \
     X(FILE_SET_INFO, HINTS)                                                                                  \
-    X(FILE_SET_ATOMICITY, ATOMIC) /* 0 or 1 */
+    X(FILE_SET_ATOMICITY, ATOMIC) /* 0 or 1 */                                                               \
+    X(UNLINK, REMOVAL) /* AT_REMOVEDIR in older traces, for what is an RMDIR in newer ones; else 0 */
 
 #define WT_OP_ENUM(code, NAME, name, level, kind, collective) WT_OP_##NAME = code,
 enum wt_op { WT_OPS(WT_OP_ENUM) };

@@ -11,7 +11,7 @@ Reads a ``FoldTable``; leaves arrays with an entry for each of its rows, or for 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from types import EllipsisType, MappingProxyType
 from typing import Any, TypedDict
 
@@ -28,7 +28,8 @@ Rows = Int64Array | BoolArray | slice | EllipsisType
 class Argument(StrEnum):
     """What ``FoldTable.arg`` says of a call: WT_ARGUMENTS of native/include/wavetank_trace.h, the same in a test."""
 
-    FLAGS = "flags"  # O_* of open, MPI_MODE_* of MPI_File_open
+    FLAGS = "flags"  # O_* of open
+    MPI_MODE = "mpi_mode"  # MPI_MODE_* of MPI_File_open, see MpiMode
     ORIGIN = "origin"  # of a seek: SEEK_SET, SEEK_CUR, SEEK_END
     NEW_SIZE = "new_size"  # of the file, bytes
     LENGTH = "length"  # of the range, bytes
@@ -38,12 +39,26 @@ class Argument(StrEnum):
     AT_END = "at_end"  # 1: no entry was left
     HINTS = "hints"  # index into Trace.infos + 1; 0 where it is not known
     ATOMIC = "atomic"  # 0 or 1
+    REMOVAL = "removal"  # of unlink: AT_REMOVEDIR in older traces, for what is an rmdir in newer ones; else 0
     COMMUNICATOR = "communicator"  # index into Trace.communicators; UNKNOWN where it is not known
+
+
+class MpiMode(IntEnum):
+    """MPI_MODE_* of Open MPI and MPICH. Combined by ``|`` they are plain integers."""
+
+    CREATE = 1
+    RDONLY = 2
+    WRONLY = 4
+    RDWR = 8
+    DELETE_ON_CLOSE = 16
+    EXCL = 64
+    APPEND = 128
 
 
 ARGUMENTS: Mapping[str, Argument] = MappingProxyType(
     {
-        **dict.fromkeys(("open", "MPI_File_open"), Argument.FLAGS),
+        "open": Argument.FLAGS,
+        "MPI_File_open": Argument.MPI_MODE,
         **dict.fromkeys(("lseek", "MPI_File_seek", "MPI_File_seek_shared"), Argument.ORIGIN),
         **{op.name: Argument.NEW_SIZE for op in OPS.values() if op.kind is OpKind.RESIZE},
         **dict.fromkeys(("sync_file_range", "mmap", "munmap", "msync"), Argument.LENGTH),
@@ -53,10 +68,13 @@ ARGUMENTS: Mapping[str, Argument] = MappingProxyType(
         "readdir": Argument.AT_END,
         **dict.fromkeys(("MPI_File_set_view", "MPI_File_set_info"), Argument.HINTS),
         "MPI_File_set_atomicity": Argument.ATOMIC,
+        "unlink": Argument.REMOVAL,
         **{op.name: Argument.COMMUNICATOR for op in OPS.values() if op.kind is OpKind.SYNC_RANKS},
     }
 )
-"""By the name of a call what its ``FoldTable.arg`` says. That of all others is 0."""
+"""By the name of a call what ``FoldTable.arg``, and ``FileStep.arg`` of models, says of it. That of all others is 0."""
+ON_TWO_NAMES = frozenset(name for name, said in ARGUMENTS.items() if said is Argument.NEW_NAME)
+"""Calls of which there are two rows, and two steps: the old name, then the new one."""
 
 
 def _codes(*arguments: Argument) -> BoolArray:
@@ -80,8 +98,13 @@ def _said(table: FoldTable, rows: Rows, argument: Argument) -> Int64Array:
 
 
 def open_flags(table: FoldTable, rows: Rows = ...) -> Int64Array:
-    """O_* of ``open`` and MPI_MODE_* of ``MPI_File_open``; 0 of other calls."""
+    """O_* of ``open``; 0 of other calls."""
     return _said(table, rows, Argument.FLAGS)
+
+
+def mpi_mode(table: FoldTable, rows: Rows = ...) -> Int64Array:
+    """MPI_MODE_* of ``MPI_File_open``, see ``MpiMode``; 0 of other calls."""
+    return _said(table, rows, Argument.MPI_MODE)
 
 
 def seek_origin(table: FoldTable, rows: Rows = ...) -> Int64Array:
@@ -163,9 +186,9 @@ class MpiOpen(TypedDict):
     arg: int
 
 
-def mpi_open(flags: int, communicator: int = UNKNOWN, hints: int = UNKNOWN) -> MpiOpen:
+def mpi_open(mode: int, communicator: int = UNKNOWN, hints: int = UNKNOWN) -> MpiOpen:
     """The columns of an ``MPI_File_open`` that was given these; ``moved`` is the same as ``size``."""
-    return MpiOpen(size=communicator + 1, offset=hints, arg=flags)
+    return MpiOpen(size=communicator + 1, offset=hints, arg=mode)
 
 
 def takes_hints(hints: int) -> int:

@@ -15,12 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from wavetank.trace import arguments
+from wavetank.trace.arguments import MpiMode
 from wavetank.trace.ops import DATA_KINDS, OPS, OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, FileView, FoldTable, Int64Array, Level
 from wavetank.trace.unfold import operations_per_repetition
-
-_MPI_MODE_APPEND = 128
-"""Of MPICH and Open MPI."""
 
 _OPEN = OPS_BY_NAME["MPI_File_open"].code
 _VIEW = OPS_BY_NAME["MPI_File_set_view"].code
@@ -82,7 +80,7 @@ def _opened_together(
     opens = np.flatnonzero((folds.op == _OPEN) & (folds.error == 0))
     communicator = arguments.communicator(folds, opens)
     told = communicator != UNKNOWN
-    told &= arguments.open_flags(folds, opens) & _MPI_MODE_APPEND == 0
+    told &= arguments.mpi_mode(folds, opens) & MpiMode.APPEND == 0
     seen: dict[tuple[int, int, int], int] = defaultdict(int)
     groups: dict[tuple[int, int, int], dict[int, int]] = defaultdict(dict)
     for row, on in zip(opens[told].tolist(), communicator[told].tolist(), strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,6 +14,7 @@ from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.document.step_walks import changed_steps, flat
+from wavetank.trace.arguments import MpiMode
 from wavetank.trace.schema import Int64Array
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.extents import merged, ranks_extents
@@ -24,7 +26,7 @@ _OF_A_HANDLE = frozenset(
     | {f"MPI_File_{verb}" for verb in ("open", "close", "sync", "set_view")}
 )
 """Calls that mean the same on a part as on the whole file."""
-_CREATE = {"open": 0o100, "MPI_File_open": 1}
+_CREATE = {"open": os.O_CREAT, "MPI_File_open": MpiMode.CREATE}
 
 
 class FilePerProcess:

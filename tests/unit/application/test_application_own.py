@@ -25,6 +25,7 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.measure.perform import RawOutput
 from wavetank.model.document.program import ProcessStep, Program
 from wavetank.model.extract import extract_model
+from wavetank.trace.arguments import MpiMode
 
 KERNEL = abyss_kernel(n_ranks=2)
 
@@ -275,8 +276,9 @@ def test_calls_that_move_nothing_and_flushes_are_parts_of_it(tmp_path: Path) -> 
 
 
 def test_calls_have_the_names_that_the_replay_gives_them(tmp_path: Path) -> None:
+    mode = MpiMode.CREATE | MpiMode.EXCL | MpiMode.WRONLY  # as flags of open they would create
     ran = run_of(
-        Event(0, "MPI_File_open", 1, start_ns=0, duration_ns=MS),
+        Event(0, "MPI_File_open", 1, arg=mode, start_ns=0, duration_ns=MS),
         Event(0, "MPI_File_set_view", 1, start_ns=10 * MS, duration_ns=MS),
         Event(0, "MPI_File_write", 1, size=1000, start_ns=20 * MS, duration_ns=MS),
         Event(0, "MPI_File_close", 1, start_ns=30 * MS, duration_ns=MS),

@@ -117,11 +117,11 @@ class _Rank:
         folder = step.file_id in self._folders
         kind, objects = _PRINCIPAL.get(step.iop_type, (None, None))
         if step.iop_type == "rename" and folder:
-            if step.arg == 0:
+            if step.is_old_name:
                 return  # the new name counts
             kind, objects = RENAME, "directories"
         if step.iop_type == "open" and not folder:
-            kind, objects = CREATE if step.arg & os.O_CREAT else READ, "files"
+            kind, objects = CREATE if step.open_flags & os.O_CREAT else READ, "files"
         if kind is not None and not step.error and count == 1:
             self._item(kind, objects or ("directories" if folder else "files"), name, step)
         elif step.iop_type in _BESIDE and not folder and not step.error:

@@ -21,11 +21,10 @@ class Failures:
         if not step.error:
             return True
         what = f"{step.iop_type} ({errorcode.get(step.error, step.error)})"
-        if not calls.is_performed(step.iop_type, step.error, step.arg):
+        if not calls.is_performed(step):
             self._left_out[what] += times * step.count
             return False
-        is_second_row = step.iop_type in calls.ON_TWO_NAMES and step.arg == 1
-        if calls.by_the_filter(step.iop_type, step.error) and not is_second_row:
+        if calls.by_the_filter(step.iop_type, step.error) and not step.is_new_name:
             self._by_the_filter[what] += times * step.count
         return True
 

@@ -13,9 +13,7 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.steps import mpi_openers
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import FileStep, Program
-
-# MPI_MODE_* of Open MPI and MPICH
-_CREATE, _RDONLY, _WRONLY, _RDWR = 1, 2, 4, 8
+from wavetank.trace.arguments import MpiMode
 
 
 def unopened_files(phases: Sequence[Phase], programs: Sequence[Program]) -> dict[int, list[Phase]]:
@@ -62,7 +60,7 @@ def _with_opens(program: Program, missing: dict[int, list[Phase]]) -> list[Progr
 
 
 def _mode(phases: Sequence[Phase]) -> int:
-    names = [member.iop_type for phase in phases for member in phase.pattern]
-    if all(calls.reads(name) for name in names):
-        return _RDONLY
-    return _CREATE | (_RDWR if any(calls.reads(name) for name in names) else _WRONLY)
+    reads = [calls.reads(member.iop_type) for phase in phases for member in phase.pattern]
+    if all(reads):
+        return int(MpiMode.RDONLY)
+    return MpiMode.CREATE | (MpiMode.RDWR if any(reads) else MpiMode.WRONLY)

@@ -9,6 +9,11 @@ import errno
 import os
 from dataclasses import dataclass
 
+from wavetank.model.document.program import FileStep
+from wavetank.model.events.file_identity import NAMED_OPS
+from wavetank.trace import arguments
+from wavetank.trace.arguments import Argument
+
 COPIES = frozenset({"copy_file_range", "copy_file_range_to", "sendfile", "sendfile_to"})
 """Two calls of a kernel each: the side that is read, then the side that is written."""
 POSIX_DATA = COPIES | {
@@ -21,8 +26,7 @@ POSIX_FILE = frozenset(
         "readlink", "chmod", "fchmod", "chown", "fchown", "utime", "futime", "dup", "mmap", "munmap", "msync",
     }
 )  # fmt: skip
-ON_TWO_NAMES = frozenset({"rename", "link", "symlink"})
-"""Calls that a model holds as two steps: the old name (arg 0), then the new one (arg 1)."""
+ON_TWO_NAMES = arguments.ON_TWO_NAMES
 MAPPED = frozenset({"mmap", "munmap", "msync"})
 _TRANSFERS = ("", "_at", "_all", "_at_all", "_shared", "_ordered")
 NONBLOCKING = frozenset(
@@ -81,37 +85,23 @@ def performed(name: str) -> str | None:
     return stand_in.name if stand_in else None
 
 
-_ON_NAMES = frozenset(
-    {
-        "open", "stat", "access", "unlink", "truncate", "rename", "link", "symlink", "mkdir", "rmdir", "mknod", "chmod",
-        "chown", "utime",
-    }
-)  # fmt: skip
+_ON_NAMES = NAMED_OPS - {"readlink", "MPI_File_open", "MPI_File_delete"}
 _BY_THE_FILTER = _ON_NAMES | (POSIX_DATA - COPIES - {"aio_read", "aio_write"}) | {"fstat", "mmap"}
 
 
-def fails_again(name: str, error: int, arg: int) -> bool:
-    """Whether a call that failed is sure to fail with the same error in the replay (native/replay/backends/refusals.c).
+def is_performed(step: FileStep) -> bool:
+    """Whether the replay makes a call: not one that failed, where it might succeed.
 
-    Args:
-        name: of the call.
-        error: errno.
-        arg: as in FileStep.
+    Which of POSIX fail again: native/replay/backends/refusals.c. Those of MPI do for want of the file.
     """
-    if name in _BY_THE_FILTER:
+    name, error = step.iop_type, step.error
+    if not error or is_mpi(name) or name == "close" or name in _BY_THE_FILTER:
         return True
     if name == "readlink":  # of what is no link, or is not there
         return error in (errno.EINVAL, errno.ENOENT)
     if name == "lseek":
-        return error == (errno.ENXIO if arg > os.SEEK_END else errno.EINVAL)
-    if name == "ftruncate":
-        return error == errno.EINVAL and arg < 0
-    return name in ("MPI_File_open", "MPI_File_delete")  # for want of the file; see fidelity_names
-
-
-def is_performed(name: str, error: int, arg: int) -> bool:
-    """Whether the replay makes a call that failed: not where it would succeed."""
-    return not error or is_mpi(name) or name == "close" or fails_again(name, error, arg)
+        return error == (errno.ENXIO if step.given(Argument.ORIGIN) > os.SEEK_END else errno.EINVAL)
+    return name == "ftruncate" and error == errno.EINVAL and step.given(Argument.NEW_SIZE) < 0
 
 
 def by_the_filter(name: str, error: int) -> bool:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.program import FileStep, Program, Step, SyncStep
 from wavetank.model.document.step_walks import flat
+from wavetank.trace.arguments import MpiMode
 
+OPENS = frozenset({"open", "MPI_File_open"})
+REMOVE = frozenset({"unlink", "rmdir", "MPI_File_delete"})
+_LOOK = frozenset({"stat", "access", "truncate", "chmod", "chown", "utime", "readlink"})
 _LARGEST_EMPTY = 1 << 30  # bytes
-MPI_CREATE = 1  # MPI_MODE_CREATE of Open MPI and MPICH
 
 
 def are_of_one_call(old: Step | None, new: Step | None) -> bool:
@@ -20,16 +22,29 @@ def are_of_one_call(old: Step | None, new: Step | None) -> bool:
         isinstance(old, FileStep)
         and isinstance(new, FileStep)
         and old.iop_type == new.iop_type
-        and old.iop_type in calls.ON_TWO_NAMES
-        and (old.arg, new.arg) == (0, 1)
+        and old.is_old_name
+        and new.is_new_name
     )
 
 
 def may_make(step: FileStep) -> bool:
     """Whether a call opens a file, and makes it if it is not there."""
-    if step.iop_type == "open":
-        return bool(step.arg & os.O_CREAT)
-    return step.iop_type == "MPI_File_open" and bool(step.arg & MPI_CREATE)
+    return bool(step.open_flags & os.O_CREAT or step.mpi_mode & MpiMode.CREATE)
+
+
+def is_nameless(step: FileStep) -> bool:
+    """Whether a call opens a file that has no name, by O_TMPFILE."""
+    return step.open_flags & os.O_TMPFILE == os.O_TMPFILE
+
+
+def looks_up(step: FileStep) -> bool:
+    """Whether a call needs a name, and leaves it. An open may make it: see ``may_make``."""
+    return step.iop_type in _LOOK or (step.iop_type == "link" and step.is_old_name)
+
+
+def removes(step: FileStep) -> bool:
+    """Whether a call takes a name away."""
+    return step.iop_type in REMOVE or (step.iop_type == "rename" and step.is_old_name)
 
 
 def is_of_all(kernel: Kernel, step: Step) -> bool:

@@ -13,18 +13,16 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import MPI_CREATE, may_make
+from wavetank.kernel.document.steps import OPENS, REMOVE, is_nameless, may_make
 from wavetank.kernel.lowering.plan_reader import PlannedRun
 from wavetank.kernel.ordering.made_names import left_to_chance
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import FileStep, Step
 from wavetank.model.document.step_walks import plain_steps, unrolled
+from wavetank.trace.arguments import MpiMode
 
-_MPI_DELETES, _MPI_EXCL = 16, 64  # MPI_MODE_* of Open MPI and MPICH
 _NEED = frozenset({"stat", "access", "truncate", "unlink", "rmdir"})
-_OPENS = frozenset({"open", "MPI_File_open"})
 _OF_FOLDERS = frozenset({errno.ENOENT, errno.ENOTDIR})  # a new file's folder is not there, or none
-_REMOVE = frozenset({"unlink", "rmdir", "MPI_File_delete"})
 
 
 def names_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
@@ -54,7 +52,7 @@ def size_differences(plan: PlannedRun, model: Model) -> Iterator[str]:
         step.file_id
         for steps in {id(steps): steps for steps in plan.programs.values()}.values()
         for step in plain_steps(steps)
-        if isinstance(step, FileStep) and step.iop_type in _OPENS and not step.error
+        if isinstance(step, FileStep) and step.iop_type in OPENS and not step.error
     }
     for file in model.files:
         size, had = plan.sizes.get(file.file_id), file.file_size_before
@@ -80,8 +78,8 @@ def _is_followed(plan: PlannedRun, step: FileStep) -> bool:
 def _changes(step: FileStep) -> bool:
     if step.iop_type in calls.ON_TWO_NAMES:
         return not step.error
-    deletes = step.iop_type == "MPI_File_open" and step.arg & _MPI_DELETES
-    return may_make(step) or bool(deletes) or step.iop_type in _REMOVE | {"mkdir"}
+    opens = may_make(step) or step.mpi_mode & MpiMode.DELETE_ON_CLOSE
+    return bool(opens) or step.iop_type in REMOVE | {"mkdir"}
 
 
 def _name(plan: PlannedRun, step: FileStep) -> str:
@@ -127,50 +125,43 @@ class _Names:
             self.found.append(f"{call} of {name} would fail: it is {how}")
 
     def _call(self, step: FileStep) -> None:
-        call, flags, name = step.iop_type, step.arg, _name(self._plan, step)
+        call, name = step.iop_type, _name(self._plan, step)
         if step.error:
-            if self._would_succeed(call, name, flags, step.error):
+            if self._would_succeed(step, name):
                 self.found.append(f"{call} of {name} failed, and would succeed")
-        elif call in ("open", "MPI_File_open"):
-            self._open(call, name, flags)
+        elif call in OPENS:
+            self._open(step, name)
         elif call in calls.ON_TWO_NAMES:
-            self._pair(call, name, first=step.arg == 0)
+            self._pair(call, name, first=step.is_old_name)
         else:
             if call in _NEED or call == "mkdir":
                 self._need(call, name, call != "mkdir")
-            if call in _REMOVE or call == "mkdir":
+            if call in REMOVE or call == "mkdir":
                 self._there[name] = call == "mkdir"
 
-    def _would_succeed(self, call: str, name: str, flags: int, error: int) -> bool:
+    def _would_succeed(self, step: FileStep, name: str) -> bool:
         """Whether a call of MPI that failed has no reason to fail again. Those of POSIX fail by a filter where it must be."""
         is_there = self._is(name)
-        if call == "MPI_File_delete":
-            return bool(is_there)
-        if call != "MPI_File_open":
-            return False
-        if not flags & MPI_CREATE:
-            return bool(is_there)
-        if flags & _MPI_EXCL:
-            return is_there is False or error != errno.EEXIST
+        if not step.mpi_mode & MpiMode.CREATE:
+            return step.iop_type in ("MPI_File_open", "MPI_File_delete") and bool(is_there)
+        if step.mpi_mode & MpiMode.EXCL:
+            return is_there is False or step.error != errno.EEXIST
         folder = name.rpartition("/")[0]
-        return error not in _OF_FOLDERS or not folder or self._has_names_below(folder)
+        return step.error not in _OF_FOLDERS or not folder or self._has_names_below(folder)
 
     def _has_names_below(self, folder: str) -> bool:
         names = {*self._beforehand, *self._own, *self._everywhere}
         return any(name == folder or name.startswith(f"{folder}/") for name in names)
 
-    def _open(self, call: str, name: str, flags: int) -> None:
-        if call == "open" and flags & os.O_TMPFILE == os.O_TMPFILE:
+    def _open(self, step: FileStep, name: str) -> None:
+        if is_nameless(step):
             self._nameless.add(name)
             return
-        create, exclusive = (os.O_CREAT, os.O_EXCL) if call == "open" else (MPI_CREATE, _MPI_EXCL)
-        if not flags & create:
-            self._need(call, name, True)
-        elif flags & exclusive:
-            self._need(call, name, False)
-        self._there[name] = True
-        if call == "MPI_File_open" and flags & _MPI_DELETES:
-            self._there[name] = None
+        if not may_make(step):
+            self._need(step.iop_type, name, True)
+        elif step.open_flags & os.O_EXCL or step.mpi_mode & MpiMode.EXCL:
+            self._need(step.iop_type, name, False)
+        self._there[name] = None if step.mpi_mode & MpiMode.DELETE_ON_CLOSE else True
 
     def _pair(self, call: str, name: str, *, first: bool) -> None:
         if first:

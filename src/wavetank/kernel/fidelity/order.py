@@ -149,7 +149,7 @@ class _ModelSteps:
         self._found.n_model += around.times * count
         name = calls.performed(step.iop_type)
         alone = name in calls.ON_TWO_NAMES and not is_pair and not step.error
-        if name is None or alone or not calls.is_performed(name, step.error, step.arg):
+        if name is None or alone or not calls.is_performed(step):
             self._found.left_out[step.iop_type] += around.times * count
             return None
         if name != step.iop_type:

@@ -12,20 +12,13 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from wavetank.kernel.document import calls
-from wavetank.kernel.document.steps import may_make
+from wavetank.kernel.document.steps import OPENS, is_nameless, looks_up, may_make, removes
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.document.step_walks import PlainStep, flat
+from wavetank.trace.arguments import Argument
 
-_AT_REMOVEDIR = 0x200  # of unlinkat, <fcntl.h>
 _CHANGING = frozenset({"truncate", "ftruncate", "fallocate", "unlink", "rmdir", "rename"})
-# Successful calls on a name that they cannot make.
-_NEEDING = frozenset(
-    {
-        "stat", "access", "truncate", "unlink", "rmdir", "chmod", "chown", "utime", "readlink", "MPI_File_delete",
-    }
-)  # fmt: skip
 
 
 @dataclass
@@ -82,19 +75,15 @@ class Evidence:
             ):  # of a call that makes it: its folder is not there
                 self.missed_by.add(rank)
             return
-        if step.iop_type == "symlink" and step.arg == 0:
+        if step.iop_type == "symlink" and step.is_old_name:
             self.is_pointed_at = True
             return
         self.is_used = True
-        if step.iop_type in ("open", "MPI_File_open"):
-            self.is_opened = True
-            if step.iop_type == "open":
-                self.flags |= step.arg
+        self.is_opened |= step.iop_type in OPENS
+        self.flags |= step.open_flags
         if step.iop_type == "mmap":
-            self.mapped_bytes = max(self.mapped_bytes, step.arg)
-        self.changes |= step.iop_type in _CHANGING or (
-            step.iop_type == "open" and bool(step.arg & os.O_TRUNC)
-        )
+            self.mapped_bytes = max(self.mapped_bytes, step.given(Argument.LENGTH))
+        self.changes |= step.iop_type in _CHANGING or bool(step.open_flags & os.O_TRUNC)
         if not told and _needs(step):
             self.needed_by.add(rank)
         if _makes(step):
@@ -102,27 +91,19 @@ class Evidence:
 
 
 def _is_of_folders(step: FileStep) -> bool:
-    if step.iop_type == "unlink":
-        return bool(step.arg & _AT_REMOVEDIR) and not step.error
-    return (step.iop_type in ("mkdir", "rmdir") and not step.error) or (
-        step.iop_type == "mkdir" and step.error == errno.EEXIST
-    )
+    if step.iop_type == "mkdir":
+        return step.error in (0, errno.EEXIST)
+    return not step.error and (step.iop_type == "rmdir" or step.given(Argument.REMOVAL) != 0)
 
 
 def _makes(step: FileStep) -> bool:
-    if step.iop_type == "open" and step.arg & os.O_TMPFILE == os.O_TMPFILE:
-        return True
-    return (
-        may_make(step)
-        or step.iop_type in ("mkdir", "mknod")
-        or (step.iop_type in calls.ON_TWO_NAMES and step.arg == 1)
-    )
+    makes = is_nameless(step) or may_make(step) or step.is_new_name
+    return makes or step.iop_type in ("mkdir", "mknod")
 
 
 def _needs(step: FileStep) -> bool:
-    if step.iop_type in ("open", "MPI_File_open"):
-        return not _makes(step)
-    return step.iop_type in _NEEDING or (step.iop_type in ("rename", "link") and step.arg == 0)
+    """Whether a call that succeeded shows that the name was there: it cannot make it."""
+    return looks_up(step) or removes(step) or (step.iop_type in OPENS and not _makes(step))
 
 
 def evidence_of(

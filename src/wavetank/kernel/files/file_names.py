@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import KernelFile, KernelName
-from wavetank.kernel.document.steps import may_make
+from wavetank.kernel.document.steps import may_make, removes
 from wavetank.kernel.files.tree_names import top_folder, tree_names
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.file_members import Members
@@ -48,16 +48,13 @@ def uses_of_names(programs: Sequence[Program]) -> dict[int, Uses]:
             if not isinstance(step, FileStep) or step.error or step.iop_type not in NAMED_OPS:
                 continue
             uses = found.setdefault(step.file_id, Uses())
-            pair = step.iop_type in calls.ON_TWO_NAMES
-            if pair and step.arg == 1 and (step.file_id, step.name) not in used:
+            if step.is_new_name and (step.file_id, step.name) not in used:
                 uses.linked.add(step.name)
             if may_make(step):
                 uses.created.add(step.name)
-            if step.iop_type in ("unlink", "rmdir", "MPI_File_delete") or (
-                step.iop_type == "rename" and step.arg == 0
-            ):
+            if removes(step):
                 uses.gone.add(step.name)
-            if step.iop_type in _LEADING and not (pair and step.arg == 1):
+            if step.iop_type in _LEADING and not step.is_new_name:
                 used.add((step.file_id, step.name))
     return found
 

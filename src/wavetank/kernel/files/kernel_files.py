@@ -133,8 +133,7 @@ def _made_by_name(programs: Sequence[Program]) -> set[int]:
             if not isinstance(step, FileStep) or step.error or step.file_id in seen:
                 continue
             seen.add(step.file_id)
-            is_target = step.iop_type in calls.ON_TWO_NAMES and step.arg == 1
-            if is_target or step.iop_type in ("mkdir", "mknod"):
+            if step.is_new_name or step.iop_type in ("mkdir", "mknod"):
                 made.add(step.file_id)
     return made
 
@@ -147,7 +146,7 @@ def _origins(programs: Sequence[Program]) -> dict[int, int]:
         for step, _ in flat(program.steps):
             if not isinstance(step, FileStep) or step.iop_type not in calls.ON_TWO_NAMES:
                 continue
-            if step.arg == 0:
+            if step.is_old_name:
                 old = step
             elif old is not None and not step.error and step.file_id not in origins:
                 first = origins.get(old.file_id, old.file_id)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
 from wavetank.kernel.document.kernel import KernelFile
+from wavetank.kernel.document.steps import may_make, removes
 from wavetank.kernel.files.turns import FileNames, Turns
 from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
 from wavetank.model.document.step_walks import flat, plain_steps, unmixed
+from wavetank.trace.arguments import Argument
 
 _DOTS = 2  # "." and ".." are entries too
 
@@ -94,28 +95,20 @@ class _Listings:
 
     def _see_one(self, step: FileStep, name: str, count: int) -> None:
         folder = name.rpartition("/")[0]
-        makes = step.iop_type in ("mkdir", "mknod") or (step.iop_type, step.arg) in _NEW_NAMES
         if step.iop_type == "open":
             self._read[step.file_id, step.handle] = 0
-        if makes or (step.iop_type == "open" and step.arg & os.O_CREAT):
+        if may_make(step) or step.is_new_name or step.iop_type in ("mkdir", "mknod"):
             self._inside[folder].add(name)
-        elif step.iop_type in ("unlink", "rmdir") or (step.iop_type, step.arg) == ("rename", 0):
+        elif removes(step):
             self._inside[folder].discard(name)
+        elif step.given(Argument.AT_END):
+            read = self._read.pop((step.file_id, step.handle), 0)
+            self.missing.setdefault(step.file_id, read - _DOTS - len(self._inside[name]))
         elif step.iop_type == "readdir":
-            key = (step.file_id, step.handle)
-            if step.arg == 0:
-                self._read[key] += count
-            elif step.file_id not in self.missing:
-                self.missing[step.file_id] = self._read[key] - _DOTS - len(self._inside[name])
-            if step.arg:
-                self._read[key] = 0
-
-
-_NEW_NAMES = {("rename", 1), ("link", 1), ("symlink", 1)}
+            self._read[step.file_id, step.handle] += count
 
 
 def _ends_listing(steps: Sequence[Step]) -> bool:
     return any(
-        isinstance(step, FileStep) and step.iop_type == "readdir" and step.arg == 1
-        for step in plain_steps(steps)
+        isinstance(step, FileStep) and step.given(Argument.AT_END) for step in plain_steps(steps)
     )

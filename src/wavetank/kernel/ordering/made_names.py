@@ -9,21 +9,16 @@ find a name need no order: they fail as they did whatever is there (decision 031
 from __future__ import annotations
 
 import errno
-import os
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import may_make
+from wavetank.kernel.document.steps import OPENS, REMOVE, is_nameless, looks_up, may_make, removes
 from wavetank.model.document.program import FileStep, ProcessStep, Step, SyncStep
 from wavetank.model.document.step_walks import flat
 
-_REMOVE = frozenset({"unlink", "rmdir", "MPI_File_delete"})
-_NEED = frozenset(
-    {"stat", "access", "truncate", "chmod", "chown", "utime", "readlink", "open", "MPI_File_open"}
-)
 _MAKE = frozenset({"mkdir", "mknod"})
 
 _SEVERAL = 2  # makings and removals of a name, of which no order follows
@@ -141,24 +136,23 @@ def _names(kernel: Kernel) -> dict[str, _Name]:
 
 def _note(found: dict[str, _Name], name: str, step: FileStep, place: Place, times: int) -> None:
     call, of = step.iop_type, found[name]
-    if call == "open" and step.arg & os.O_TMPFILE == os.O_TMPFILE:
-        return  # a file without a name
+    if is_nameless(step):
+        return
     if step.error:
         if step.error == errno.EEXIST and (call in _MAKE or call == "open"):
             of.used(place)
         return
-    is_new = call in calls.ON_TWO_NAMES and step.arg == 1
-    if call in _MAKE or is_new:
+    if call in _MAKE or step.is_new_name:
         of.made += [place] * min(times, 2)
-    elif call in _REMOVE or (call == "rename" and step.arg == 0):
+    elif removes(step):
         of.removed += [place] * min(times, 2)
     elif may_make(step):
         of.may_be_made.setdefault(*place)
-    elif not (call in _NEED or (call == "link" and step.arg == 0)):
+    elif not (call in OPENS or looks_up(step)):
         return
-    if call in ("open", "MPI_File_open") and not may_make(step):
+    if call in OPENS and not may_make(step):
         of.last[place[0]] = place[1]  # a replay's open waits until the file is there
-    elif not (is_new or call in _MAKE or call in _REMOVE):
+    elif not (step.is_new_name or call in _MAKE or call in REMOVE):
         of.used(place)
         if not may_make(step):
             of.needed.setdefault(*place)

@@ -12,7 +12,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Step
@@ -85,7 +84,7 @@ def _inherited(file_id: int, users: Sequence[_Program]) -> Iterator[NamePair]:
         (program.number, index)
         for program in users
         for index, step in program.calls_on(file_id, opening)
-        if step.arg & (os.O_CREAT | os.O_TRUNC)
+        if step.open_flags & (os.O_CREAT | os.O_TRUNC)
     ]
     for program in users:
         moved = program.data.get(file_id)
@@ -101,7 +100,7 @@ def _removed(
         removals = [
             index
             for index, step in program.calls_on(file_id, _REMOVALS)
-            if step.iop_type not in calls.ON_TWO_NAMES or step.arg == 0
+            if step.iop_type == "unlink" or step.is_old_name
         ]
         others = tuple(
             (number, found[-1]) for number, found in data.items() if number != program.number

@@ -11,7 +11,6 @@ _OPEN_FLAGS = (
     os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_TRUNC | os.O_APPEND | os.O_SYNC | os.O_DSYNC
     | os.O_DIRECT | (os.O_TMPFILE & ~os.O_DIRECTORY)
 )  # fmt: skip
-_TO_A_FOLDER = 0x200  # AT_REMOVEDIR of <fcntl.h>
 _FLAG_NAMES = ("O_CREAT", "O_EXCL", "O_TRUNC", "O_APPEND", "O_SYNC", "O_DSYNC", "O_DIRECT")
 _WAYS = ("O_RDONLY", "O_WRONLY", "O_RDWR")
 _WHENCE = {os.SEEK_CUR: "from its place", os.SEEK_END: "from the end"}
@@ -19,7 +18,7 @@ _WHENCE = {os.SEEK_CUR: "from its place", os.SEEK_END: "from the end"}
 _ASKING = frozenset(
     {
         "lseek", "ftruncate", "truncate", "fallocate", "mmap", "MPI_File_open", "MPI_File_set_size",
-        "MPI_File_preallocate", "MPI_File_set_atomicity",
+        "MPI_File_preallocate", "MPI_File_set_atomicity", "unlink",
     }
 )  # fmt: skip
 
@@ -27,9 +26,7 @@ _ASKING = frozenset(
 def result_and_argument(step: FileStep) -> tuple[int, int]:
     """The errno (0: it succeeded), and the argument as far as it changes what is done: flags of open, whence, a size."""
     if step.iop_type == "open":
-        return step.error, step.arg & _OPEN_FLAGS
-    if step.iop_type == "unlink":
-        return step.error, step.arg & _TO_A_FOLDER
+        return step.error, step.open_flags & _OPEN_FLAGS
     return step.error, step.arg if step.iop_type in _ASKING else 0
 
 

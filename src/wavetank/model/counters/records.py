@@ -15,12 +15,11 @@ from wavetank.model.counters.row_table import Entry, RowTable
 from wavetank.model.counters.shares import Share
 from wavetank.model.counters.sizes import Runs, Sizes
 from wavetank.trace import arguments
+from wavetank.trace.arguments import MpiMode
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import Level
 
-# MPI_MODE_* of Open MPI and MPICH
-_CREATE, _RDONLY, _WRONLY, _RDWR = 1, 2, 4, 8
 _NS = 1e9
 
 
@@ -142,8 +141,8 @@ class Performer:
                 use, "open", at, arg=flags | (os.O_CREAT if 1 in ways else 0), busy_ns=busy_ns
             )
             return
-        mode = _RDWR if len(ways) == 2 else _WRONLY if 1 in ways else _RDONLY
-        mode |= _CREATE if 1 in ways else 0
+        way = MpiMode.RDWR if len(ways) == 2 else MpiMode.WRONLY
+        mode = way | MpiMode.CREATE if 1 in ways else MpiMode.RDONLY
         for some, communicator in opens_of(use):
             self._add(
                 some, at, "MPI_File_open", use, **arguments.mpi_open(mode, self._communicators[communicator]),

@@ -25,6 +25,7 @@ from pydantic import Field, model_validator
 
 from wavetank.document import Record
 from wavetank.model.document.columnar import ListColumn, at_least
+from wavetank.trace.arguments import ARGUMENTS, ON_TWO_NAMES, Argument
 
 
 class DataStep(Record):
@@ -59,7 +60,12 @@ class FileStep(Record):
     handle: int = Field(
         description="which open of the file: the lowest number that is not in use when it is opened, from 0"
     )
-    arg: int = Field(default=0, description="open: flags; resize: new size; seek: whence")
+    arg: int = Field(
+        default=0,
+        description="the number that the call was given: flags of open, MPI_MODE_* of MPI_File_open, whence of a seek, "
+        "new size, length of a range, permissions, atomicity; rename, link, symlink: 0 for the old name, 1 for the new one; "
+        "readdir: 1 where no entry was left; utime: 0 for now; 0 of other calls",
+    )
     size: int = Field(default=0, description="read or write that moved nothing: bytes asked for")
     offset: int | None = Field(
         default=None,
@@ -90,6 +96,30 @@ class FileStep(Record):
         default=0, description="errno with which it failed in the traced run, 0 for success"
     )
     count: int = 1
+
+    def given(self, argument: Argument) -> int:
+        """The number that the call was given, where it says this of the call; else 0."""
+        return self.arg if ARGUMENTS.get(self.iop_type) is argument else 0
+
+    @property
+    def open_flags(self) -> int:
+        """O_* of ``open``; 0 of other calls."""
+        return self.given(Argument.FLAGS)
+
+    @property
+    def mpi_mode(self) -> int:
+        """MPI_MODE_* of ``MPI_File_open``, see ``MpiMode``; 0 of other calls."""
+        return self.given(Argument.MPI_MODE)
+
+    @property
+    def is_old_name(self) -> bool:
+        """Whether it is the old name's step of a rename, link or symlink; that of the new one follows."""
+        return self.iop_type in ON_TWO_NAMES and self.arg == 0
+
+    @property
+    def is_new_name(self) -> bool:
+        """Whether it is the new name's step of a rename, link or symlink."""
+        return self.iop_type in ON_TWO_NAMES and self.arg == 1
 
 
 class SyncStep(Record):

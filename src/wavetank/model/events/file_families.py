@@ -163,9 +163,7 @@ class _Search:
             several = (low != high)[loops.of_row[inside]]
             usable[table.file[inside[several]]] = False
         changes = self._codes((*_MAKING, "unlink", "rmdir"))[table.op]
-        changes |= self._codes(("open",))[table.op] & (
-            arguments.open_flags(table) & os.O_CREAT != 0
-        )
+        changes |= arguments.open_flags(table) & os.O_CREAT != 0
         usable[:-1] &= ~handed_on(table, len(files), changes)
         return usable
 
@@ -220,8 +218,7 @@ class _Search:
         some = first_of_ranks(table.rank[rows], file, n)
         rows, file = rows[some], file[some]
         makes = self._codes(_MAKING)[table.op[rows]]
-        opens = self._kinds(OpKind.OPEN)[table.op[rows]]
-        makes |= opens & (arguments.open_flags(table, rows) & os.O_CREAT != 0)
+        makes |= arguments.open_flags(table, rows) & os.O_CREAT != 0
         start = table.start_ns[rows]
         first = np.full(n, np.iinfo(np.int64).max)
         np.minimum.at(first, file, start)

@@ -39,8 +39,6 @@ NAMED_OPS = frozenset(
 """Calls on a file's name; all others are on what is open."""
 NAME_CHANGES = frozenset({"unlink", "rename", "link", "symlink"})
 """Calls that make a name, or take one away."""
-ON_TWO_NAMES = frozenset({"rename", "link", "symlink"})
-"""Calls of which a trace has two rows: the old name, then the new one, see ``arguments.is_new_name``."""
 
 # FUSE file systems whose inode numbers are their servers'. Those of the others may be made up anew at each look-up
 # (libfuse without use_ino), or come from several disks at once (mergerfs, bindfs).
@@ -148,7 +146,7 @@ class _Calls:
 
     def __init__(self, table: FoldTable, n_files: int) -> None:
         done = (table.error == 0) & (table.file >= 0)
-        self.related = self._entries(table, done, ON_TWO_NAMES, n_files)
+        self.related = self._entries(table, done, arguments.ON_TWO_NAMES, n_files)
         self.removed = self._entries(table, done, frozenset({"unlink", "rmdir"}), n_files)
         renames = done & (table.op == OPS_BY_NAME["rename"].code)
         renamed = np.flatnonzero(renames & arguments.is_new_name(table))

@@ -93,13 +93,13 @@ def _labels(activity: Activity, index: Int64Array, directories: Collection[int])
     is_directory = np.isin(table.file[index], np.array(sorted(directories), dtype=np.int64))
     opens = activity.codes(lambda op: op.name == "open")[table.op]
     flags = arguments.open_flags(table)
-    creating = opens & (flags & os.O_CREAT != 0) & (table.handle >= 0)
+    creating = (flags & os.O_CREAT != 0) & (table.handle >= 0)
     n_handles = int(table.handle.max(initial=0)) + 2
     handle = table.rank.astype(np.int64) * n_handles + table.handle + 1
     named = activity.codes(lambda op: op.name in NAMED_OPS)[table.op[index]]
     created = _latest_creates(handle, index, opens, creating)
     created &= (table.handle[index] >= 0) & (~named | opens[index])
-    created |= opens[index] & (flags[index] & os.O_CREAT != 0)
+    created |= flags[index] & os.O_CREAT != 0
     label: Int64Array = (
         table.op[index].astype(np.int64) * 4 + is_directory * _DIRECTORY + created * _CREATED
     )
@@ -347,9 +347,8 @@ def directories_of(files: TracedFiles, activity: Activity) -> set[int]:
     table = activity.rows.table
     done = (table.error == 0) & (table.file >= 0)
     names = activity.codes(lambda op: op.name in ("mkdir", "rmdir", "readdir"))[table.op]
-    opens = activity.codes(lambda op: op.name == "open")[table.op]
     flags = arguments.open_flags(table)
-    some = done & (names | (opens & (flags & os.O_DIRECTORY == os.O_DIRECTORY)))
-    some &= ~(opens & (flags & os.O_TMPFILE == os.O_TMPFILE))
+    some = done & (names | (flags & os.O_DIRECTORY == os.O_DIRECTORY))
+    some &= flags & os.O_TMPFILE != os.O_TMPFILE
     found = set(np.unique(table.file[some]).tolist())
     return found.union(np.flatnonzero(files.directory).tolist())

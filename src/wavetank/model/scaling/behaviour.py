@@ -27,8 +27,7 @@ from wavetank.model.document.program import (
 )
 from wavetank.model.scaling.functions.process_functions import NoFunctionError
 from wavetank.model.tables.file_table import common_folder
-from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.schema import OpKind
+from wavetank.trace.arguments import ARGUMENTS, Argument
 
 Shape = tuple[object, ...]
 
@@ -319,18 +318,16 @@ class _Reader:
 
     def _file(self, step: FileStep, place: int) -> Shape:
         file = self._local(self.file_ids, step.file_id)
-        op = OPS_BY_NAME.get(step.iop_type)
-        resizes = op is not None and op.kind == OpKind.RESIZE
+        resizes = ARGUMENTS.get(step.iop_type) is Argument.NEW_SIZE
         self._number(step.count, f"{step.iop_type} calls")
         self._number(step.size, f"size of {step.iop_type}")
         if step.offset is not None:
             self._number(step.offset, f"offset of {step.iop_type}")
         if resizes:
-            self._number(step.arg, f"argument of {step.iop_type}")
+            self._number(step.given(Argument.NEW_SIZE), f"argument of {step.iop_type}")
         info: list[tuple[str, str | None]] = []
-        infos = self._model.infos
-        known = step.info_id is not None and step.info_id < len(infos)
-        for key, value in infos[step.info_id or 0] if known else ():
+        given = None if step.info_id is None else self._model.infos[step.info_id]
+        for key, value in given or ():
             is_number = value.isdigit() and (value == "0" or value[0] != "0")
             if is_number:
                 self._number(int(value), f"hint {key}")
@@ -343,7 +340,7 @@ class _Reader:
         view = None if view_id is None else -1 if view_id < 0 else self.view(view_id)
         return (
             "file", step.iop_type, file, step.handle, step.error, None if resizes else step.arg,
-            step.offset is None, view, step.name, tuple(info) if known else None, communicator,
+            step.offset is None, view, step.name, None if given is None else tuple(info), communicator,
         )  # fmt: skip
 
     def _ranks(self, numbers: Sequence[int]) -> None:

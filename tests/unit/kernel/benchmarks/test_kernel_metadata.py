@@ -298,6 +298,14 @@ def test_what_the_run_made_or_removed_before_a_listing_is_no_entry_to_fill_in(tm
     assert not kernel.not_reproduced
 
 
+def test_files_that_mpi_made_or_removed_before_a_listing_are_taken_into_account(tmp_path):
+    made = [call("MPI_File_open", 2, km.MPI_CREATE_RDWR), call("MPI_File_close", 2)]
+    kernel = tree(tmp_path, [*made, *listing(1, 1)], ["/t/made"])
+    assert kernel.files[0].entries == 0  # the file that MPI made is the one
+    kernel = tree(tmp_path, [call("MPI_File_delete", 2), *listing(1, 1)], ["/t/gone"])
+    assert kernel.files[0].entries == 1  # the file that MPI removed is not the one
+
+
 def test_a_listing_that_is_given_up_says_nothing_about_the_next_one(tmp_path):
     begun = [call("open", 1, FOLDER), call("readdir", 1, 0, 3), call("close", 1)]
     kernel = tree(tmp_path, [*begun, *listing(1, 2)], [])
