@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 T = TypeVar("T")
 On = TypeVar("On")
 HOSTS_AT_ONCE = 16
+NOT_EMPTIED = "not emptied"  # in what is said of page caches, where they could not be
 ON_THIS_MACHINE_AT_ONCE = 8  # nodes and guests of this machine share its processors and disks
 
 

@@ -9,11 +9,13 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from wavetank.cluster.host import NOT_EMPTIED
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.preparation.space import written_bytes
 from wavetank.kernel.results.result import PhaseResult, ReplayResult
 from wavetank.measure.direction import direction
+from wavetank.measure.result import CacheState
 from wavetank.units import format_duration, format_rate, format_size, parse_rate
 
 TOLERANCE = 1.15
@@ -90,6 +92,15 @@ def possible_rate(
     if limits.network_bytes_per_s is not None and servers and not set(clients) & set(servers):
         bounds.append(limits.network_bytes_per_s * min(len(sources), len(set(clients))))
     return min(bounds, default=None)
+
+
+def doubts_of_caches(cache: CacheState) -> list[str]:
+    """A sentence where caches were to be empty at the start, and nobody could empty them."""
+    if cache.state != "cold" or NOT_EMPTIED not in cache.how:
+        return []
+    return [
+        f"page caches were not cold: {cache.how}. Reads may have come from memory; only root empties caches"
+    ]
 
 
 def doubts_of_cold_reads(

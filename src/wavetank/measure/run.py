@@ -28,7 +28,7 @@ from wavetank.job import Placement
 from wavetank.kernel.document.kernel import Kernel, KernelFile, folders_beforehand
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.attribution import EVERY_S, measured_use
-from wavetank.measure.cold import doubts_of_cold_reads, doubts_of_writes
+from wavetank.measure.cold import doubts_of_caches, doubts_of_cold_reads, doubts_of_writes
 from wavetank.measure.conditions import as_it_was, ills, look_after, look_before
 from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.guests import doubts_of_guests, incomparable_phases
@@ -160,7 +160,7 @@ def measure(
     placement = placement_of(bench, mapping)
     _renew(bench, performer)
     state = _caches(bench, cache, performer, placement)
-    findings = [*kernel.doubts, *cluster.health()]
+    findings = [*kernel.doubts, *cluster.health(), *doubts_of_caches(state)]
     if kernel.extrapolation is not None:
         findings.insert(0, f"the kernel's model is {kernel.extrapolation.sentence()}")
     before = look_before(watch, cluster)

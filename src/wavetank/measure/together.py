@@ -14,7 +14,7 @@ import numpy as np
 from wavetank.cluster.host import RunningCluster
 from wavetank.document import provenance
 from wavetank.kernel.execution.session import RankProgress, SessionRun
-from wavetank.measure.cold import TOLERANCE, possible_rate, read_limits
+from wavetank.measure.cold import TOLERANCE, doubts_of_caches, possible_rate, read_limits
 from wavetank.measure.conditions import as_it_was, look_after, look_before
 from wavetank.measure.direction import direction
 from wavetank.measure.disturbance import MachineWatch
@@ -80,6 +80,7 @@ def measure_together(
             for doubt in kernel.doubts
         ),
         *cluster.health(),
+        *doubts_of_caches(state),
     ]
     before = look_before(watch, cluster)
     for attempt in range(ATTEMPTS):

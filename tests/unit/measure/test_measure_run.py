@@ -1,3 +1,6 @@
+from errno import EACCES
+from pathlib import Path
+
 import pytest
 from measure_fakes import (
     MB,
@@ -8,6 +11,7 @@ from measure_fakes import (
     replay_result,
 )
 
+from wavetank.cluster.namespaces.host import drop_all_caches
 from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
 from wavetank.kernel.document.kernel import KernelName
 from wavetank.measure.result import Measurement
@@ -77,6 +81,22 @@ def test_what_the_source_of_a_kernel_lost_is_a_finding_of_every_measurement():
 def test_a_cold_read_above_the_limits_is_a_finding():
     made = run(FakeCluster(limits={"disk": "1 MB/s"}))
     assert any("may not have been cold" in finding for finding in made.findings)
+
+
+def test_caches_that_nobody_could_empty_are_a_finding(monkeypatch):
+    def refuse(path, text):
+        raise PermissionError(EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    said = drop_all_caches()
+    monkeypatch.undo()
+    cluster = FakeCluster()
+    monkeypatch.setattr(cluster, "drop_caches", lambda: f"{said}; clients mounted again")
+    (finding,) = run(cluster).findings
+    assert finding.startswith(
+        "page caches were not cold: caches of this machine not emptied: Permission denied"
+    )
+    assert run(cluster, cache="warm").findings == ()
 
 
 def test_warm_caches_come_from_an_uncounted_run():

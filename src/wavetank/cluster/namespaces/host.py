@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from wavetank.cluster.command_host import CommandHost, check_log_name, last_lines
+from wavetank.cluster.host import NOT_EMPTIED
 from wavetank.cluster.namespaces.cgroups import NodeGroup
 from wavetank.cluster.state import daemons, start_ticks
 from wavetank.programs import search_path
@@ -112,7 +113,7 @@ def drop_all_caches() -> str:
     try:
         Path("/proc/sys/vm/drop_caches").write_text("3")
     except OSError as error:
-        return f"caches were not dropped: {error.strerror}"
+        return f"caches of this machine {NOT_EMPTIED}: {error.strerror}"
     return "drop_caches of the whole machine"
 
 

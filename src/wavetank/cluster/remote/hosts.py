@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.cluster.counters import Counters
-from wavetank.cluster.host import Host, on_all
+from wavetank.cluster.host import NOT_EMPTIED, Host, on_all
 from wavetank.cluster.needs import Needs, say_missing
 from wavetank.cluster.remote import scripts
 from wavetank.cluster.remote.connection import (
@@ -85,7 +85,7 @@ class SshNodes:
             try:
                 host.run(["sh", "-c", script], timeout_s=600)
             except RemoteCommandError as error:
-                return f"{host.name}: not emptied ({error.stderr_tail})"
+                return f"{host.name}: {NOT_EMPTIED} ({error.stderr_tail})"
             return f"{host.name}: drop_caches of the whole host"
 
         return "; ".join(on_all(self.hosts.values(), drop))
