@@ -120,6 +120,14 @@ enum wt_note {
     WT_NOTE_BYPASSED = 11,    /* detail: a library whose calls do not come by (RTLD_DEEPBIND, dlmopen) */
     WT_NOTE_OTHER_CLASS = 12, /* detail: a program of another word size that was started: not seen */
     WT_NOTE_GO = 13,          /* detail: a Go program that was started: seen only in what it does through C */
+    WT_NOTE_OVERWRITTEN = 14, /* detail: mmap or mmap64, over which another library wrote: not seen since */
+};
+/* How the memory of one item of an MPI-IO call's data type lies. */
+enum wt_memory {
+    WT_MEMORY_UNKNOWN = 0,
+    WT_MEMORY_PLAIN = 1, /* a predefined type without gaps: MPI_BYTE, MPI_DOUBLE */
+    WT_MEMORY_WHOLE = 2, /* another type whose bytes fill its extent */
+    WT_MEMORY_GAPS = 3,  /* size, extent and true extent differ, or it does not begin where it is said to */
 };
 
 enum wt_column {
@@ -366,7 +374,8 @@ struct wt_tail {
     X(153, INTERCOMM_CREATE, "MPI_Intercomm_create", 3, SYNC_RANKS, 1)
 
 /* What the arg of a row says, by operation. Of collectives (kind SYNC_RANKS) it is the communicator's number,
- * or -1 where that is not known; of all others that are not here it is 0. MPI_File_open was given more than
+ * or -1 where that is not known; of MPI-IO calls that move data (READ, WRITE) it is enum wt_memory; of all
+ * others that are not here it is 0. MPI_File_open was given more than
  * one thing: its size and moved are the communicator's number + 1 (0: not known), its offset is the number of
  * its hints (-1: not known). It has no bytes and no place. X(NAME, what). */
 #define WT_ARGUMENTS(X)                                                                                      \

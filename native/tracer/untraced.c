@@ -1,5 +1,6 @@
 /* What passes the C library's calls by is not recorded; here it is noticed, so that it can be said: system
- * calls made by syscall(2), io_uring, libraries that are bound to the C library itself. */
+ * calls made by syscall(2), io_uring, libraries that are bound to the C library itself or write over a
+ * function of it. */
 #define _GNU_SOURCE
 #include "untraced.h"
 #include "posix/posix.h"
@@ -140,6 +141,48 @@ static void see_bypass(const struct wt_reference *reference) {
     }
 }
 
+/* ---- functions that are written over: UCX puts a jump to its own mmap to where dlsym finds mmap. Its
+ * constructor may do so before ours runs: what was there is in the object's file. ---- */
+
+struct code {
+    uintptr_t address;
+    char first[16]; /* bytes of a function; a jump takes 5 to 14 */
+    bool known;
+};
+
+static int read_from_file(struct dl_phdr_info *info, size_t size, void *argument) {
+    (void)size;
+    struct code *code = argument;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD && code->address >= start &&
+            code->address + sizeof code->first <= start + part->p_filesz) {
+            int fd = (int)syscall(SYS_openat, AT_FDCWD, info->dlpi_name, O_RDONLY | O_CLOEXEC);
+            long offset = (long)(code->address - start + part->p_offset);
+            code->known = fd >= 0 && syscall(SYS_pread64, fd, code->first, sizeof code->first, offset) ==
+                                         (long)sizeof code->first;
+            if (fd >= 0) {
+                syscall(SYS_close, fd);
+            }
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void note_overwritten(void) {
+    static const char *const names[] = {"mmap", "mmap64"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const void *called = dlsym(RTLD_DEFAULT, names[i]); /* what a program calls by this name */
+        struct code code = {.address = (uintptr_t)called};
+        dl_iterate_phdr(read_from_file, &code);
+        if (code.known && memcmp(code.first, called, sizeof code.first) != 0) {
+            note(WT_NOTE_OVERWRITTEN, names[i]);
+        }
+    }
+}
+
 void wt_bypass_start(void) {
     n_objects = wt_objects_loaded();
 }
@@ -174,6 +217,7 @@ static void note_namespaces(void) {
 void wt_note_unseen(void) {
     note_bypassing();
     note_namespaces();
+    note_overwritten();
     if (ring_made || dl_iterate_phdr(find_liburing, NULL) || a_ring_is_open()) {
         note(WT_NOTE_IO_URING, "");
     }

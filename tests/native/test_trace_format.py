@@ -18,11 +18,11 @@ from waiting import HANG_S
 from wavetank.errors import TraceError
 from wavetank.trace import part as parts
 from wavetank.trace import tail
-from wavetank.trace.arguments import ARGUMENTS
+from wavetank.trace.arguments import ARGUMENTS, Memory
 from wavetank.trace.decoder import COLUMNS, DamagedRowsError, decode_rows
-from wavetank.trace.ops import OPS
+from wavetank.trace.ops import DATA_KINDS, OPS
 from wavetank.trace.reader import read_trace
-from wavetank.trace.schema import OpKind
+from wavetank.trace.schema import Level, OpKind
 
 NATIVE = Path(__file__).parents[2] / "native"
 HEADER = NATIVE / "include" / "wavetank_trace.h"
@@ -92,7 +92,19 @@ def test_what_rows_say_of_their_calls_is_the_same() -> None:
     listed = text[text.index("#define WT_ARGUMENTS(X)") :]
     in_c = {names[name]: what.lower() for name, what in re.findall(r"X\((\w+), (\w+)\)", listed)}
     ordering = {op.name: "communicator" for op in OPS.values() if op.kind is OpKind.SYNC_RANKS}
-    assert {**in_c, **ordering} == {name: said.value for name, said in ARGUMENTS.items()}
+    by_mpi = [op for op in OPS.values() if op.level is Level.MPIIO]
+    moving = {op.name: "memory" for op in by_mpi if op.kind in DATA_KINDS}
+    assert {**in_c, **ordering, **moving} == {name: said.value for name, said in ARGUMENTS.items()}
+
+
+def test_what_is_said_of_memory_and_what_is_noted_is_the_same() -> None:
+    text = HEADER.read_text()
+    memory = re.findall(r"WT_MEMORY_(\w+) = (\d+)", text)
+    assert {name: int(number) for name, number in memory} == {one.name: one.value for one in Memory}
+    notes = re.findall(r"WT_NOTE_(\w+) = (\d+)", text)
+    assert {name: getattr(parts, f"NOTE_{name}") for name, _ in notes} == {
+        name: int(number) for name, number in notes
+    }
 
 
 def test_the_decoder_s_columns_are_in_the_header_s_order() -> None:

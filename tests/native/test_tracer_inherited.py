@@ -17,7 +17,11 @@ from wavetank.trace.reader import read_trace
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 SHELL_DESCRIPTORS = 7  # given by the starting process besides 0, 1 and 2
 STATUS = ("Umask", "SigBlk", "SigIgn", "SigCgt", "CapInh", "CapEff", "CapBnd", "NoNewPrivs", "Seccomp", "Cpus_allowed")  # fmt: skip
-OURS = ("LD_PRELOAD=", "WAVETANK_TRACE_")  # what tracing needs in the environment
+OURS = (
+    "LD_PRELOAD=",
+    "WAVETANK_TRACE_",
+    "UCX_MEM_MMAP_HOOK_MODE=",
+)  # what tracing needs in the environment
 LOOK = """
 cat /proc/self/status /proc/self/limits; umask; pwd
 for f in /proc/$$/fd/*; do echo ${f##*/} $(readlink $f); done

@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tracer_run import PROGRAMS, calls, compile_c, need, run_traced
+from tracer_run import FAMILIES, PROGRAMS, calls, compile_c, need, run_traced
 
 from waiting import HANG_S
 
@@ -314,3 +315,35 @@ def test_programs_that_wavetank_itself_starts_are_no_ranks(
     assert (tmp_path / "app.json").exists()
     assert len(trace.folds) == 0
     assert not trace.ranks
+
+
+@pytest.mark.parametrize(("when", "n_seen"), [("never", 1), ("at once", 0), ("before", 1)])
+def test_mappings_are_said_to_be_unseen_where_mmap_is_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, n_seen: int
+) -> None:
+    need("libwavetank-trace.so", "gcc")
+    if platform.machine() != "x86_64":
+        pytest.skip("does not apply: the program writes code of x86-64")
+    program = compile_c("overwritten.c", tmp_path / "overwritten")
+    trace = run_traced([str(program), when], tmp_path, monkeypatch)
+    assert [c.op for c in calls(trace)].count("mmap") == n_seen
+    said = [one for one in trace.warnings if "wrote over mmap in the program" in one]
+    assert trace.untold == tuple(said)
+    assert len(said) == (when != "never")
+
+
+@pytest.mark.parametrize("mode", [None, "bistro"])
+def test_mappings_below_an_mpi_library_with_ucx_are_seen_or_said_to_be_unseen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str | None
+) -> None:
+    compiler, _, launcher = FAMILIES["mpich"]
+    need("libwavetank-trace-mpich.so", compiler, launcher[0])
+    program = compile_c("mapped_by_rank.c", tmp_path / "mapped_by_rank", compiler=compiler)
+    monkeypatch.delenv("UCX_MEM_MMAP_HOOK_MODE", raising=False)
+    if mode is not None:
+        monkeypatch.setenv("UCX_MEM_MMAP_HOOK_MODE", mode)
+    trace = run_traced([*launcher, "-np", "2", str(program)], tmp_path, monkeypatch)
+    for rank in range(2):
+        seen = "mmap" in {c.op for c in calls(trace, rank)}
+        assert seen != bool(trace.untold)  # an MPICH without UCX sees them in both modes
+        assert seen or mode is not None

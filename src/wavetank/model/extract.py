@@ -46,6 +46,7 @@ from wavetank.model.programs.rank_programs import make_programs
 from wavetank.model.rules import LEVEL_NAMES, Rules
 from wavetank.model.summary.file_table import make_files
 from wavetank.model.summary.level_relations import relate_levels
+from wavetank.model.summary.library_calls import library_calls
 from wavetank.model.summary.requirements import make_requirements
 from wavetank.model.summary.run_times import IdleTimes, find_idle, run_times_of_rows
 from wavetank.model.summary.timeline import make_timeline
@@ -223,6 +224,7 @@ def _model(
         or {rank for phase in found.metadata for rank in phase.ranks}
     )
     programs = make_programs(activity, ph_id, phases, rules.pauses_s, run.events)
+    of_library = library_calls(activity, ph_id)
     return Model.model_construct(
         provenance=provenance,
         application=name or program_name(trace.command),
@@ -252,9 +254,12 @@ def _model(
             *run.notes,
             *shortcomings(activity, trace, rules),
             *left_out(activity, trace),
+            *of_library.other,
+            *of_library.possibly_other,
         ),
         lost=trace.lost,
-        untold=trace.untold,
+        untold=(*trace.untold, *of_library.other),
+        library_calls=of_library.possibly_other,
     )
 
 

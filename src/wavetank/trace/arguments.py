@@ -18,8 +18,16 @@ from typing import Any, TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from wavetank.trace.ops import OPS, OPS_BY_NAME
-from wavetank.trace.schema import UNKNOWN, BoolArray, FoldTable, Int32Array, Int64Array, OpKind
+from wavetank.trace.ops import DATA_KINDS, OPS, OPS_BY_NAME
+from wavetank.trace.schema import (
+    UNKNOWN,
+    BoolArray,
+    FoldTable,
+    Int32Array,
+    Int64Array,
+    Level,
+    OpKind,
+)
 
 Rows = Int64Array | BoolArray | slice | EllipsisType
 """Which rows of a table: their places, a mask, or ``...`` for all."""
@@ -41,6 +49,16 @@ class Argument(StrEnum):
     ATOMIC = "atomic"  # 0 or 1
     REMOVAL = "removal"  # of unlink: AT_REMOVEDIR in older traces, for what is an rmdir in newer ones; else 0
     COMMUNICATOR = "communicator"  # index into Trace.communicators; UNKNOWN where it is not known
+    MEMORY = "memory"  # ``Memory``: of reads and writes by MPI-IO
+
+
+class Memory(IntEnum):
+    """How the memory of an MPI-IO call lies by its data type: enum wt_memory, the same in a test."""
+
+    UNKNOWN = 0  # the source does not say
+    PLAIN = 1  # of a predefined type without gaps: MPI_BYTE
+    WHOLE = 2  # of another type whose bytes fill its extent
+    GAPS = 3
 
 
 class MpiMode(IntEnum):
@@ -70,6 +88,11 @@ ARGUMENTS: Mapping[str, Argument] = MappingProxyType(
         "MPI_File_set_atomicity": Argument.ATOMIC,
         "unlink": Argument.REMOVAL,
         **{op.name: Argument.COMMUNICATOR for op in OPS.values() if op.kind is OpKind.SYNC_RANKS},
+        **{
+            op.name: Argument.MEMORY
+            for op in OPS.values()
+            if op.level is Level.MPIIO and op.kind in DATA_KINDS
+        },
     }
 )
 """By the name of a call what ``FoldTable.arg``, and ``FileStep.arg`` of models, says of it. That of all others is 0."""
@@ -156,8 +179,14 @@ def hints(table: FoldTable, rows: Rows = ...) -> Int64Array:
 
 
 def number_given(table: FoldTable, rows: Rows = ...) -> Int64Array:
-    """The one number that a call was given, see ``Argument``; 0 where it names hints."""
-    return np.where(_OF[Argument.HINTS][table.op[rows]], 0, table.arg[rows])
+    """The one number that a call was given, see ``Argument``; 0 where it names hints or says how memory lies."""
+    other = _OF[Argument.HINTS] | _OF[Argument.MEMORY]
+    return np.where(other[table.op[rows]], 0, table.arg[rows])
+
+
+def memory(table: FoldTable, rows: Rows = ...) -> Int64Array:
+    """``Memory`` of reads and writes by MPI-IO; ``Memory.UNKNOWN`` of other calls."""
+    return _said(table, rows, Argument.MEMORY)
 
 
 def file_view(table: FoldTable, rows: Rows = ...) -> Int32Array:

@@ -32,7 +32,7 @@ from wavetank.trace.index import (
     IndexStriping,
     TraceIndex,
 )
-from wavetank.trace.inherited import inherited_environment
+from wavetank.trace.inherited import added_environment, inherited_environment
 from wavetank.trace.program import check_program, started_together
 from wavetank.trace.program_run import interrupts_noted, run_to_its_end
 from wavetank.trace.ranks import number_ranks
@@ -189,6 +189,7 @@ def conclude(
         times=options.times,
         include=options.include,
         exclude=options.exclude,
+        environment=added_environment(),
         ranks=tuple(
             IndexRank(
                 rank=entry.rank,
@@ -259,7 +260,7 @@ def preload_libraries(launcher: Launcher) -> list[Path]:
 def tracer_environment(
     out_dir: Path, options: CaptureOptions, libraries: Sequence[Path]
 ) -> dict[str, str]:
-    """Environment that puts the tracer into a process.
+    """Environment that puts the tracer into a process, and keeps the process's calls in its sight.
 
     Args:
         out_dir: folder of the parts, as the process sees it.
@@ -287,6 +288,7 @@ def tracer_environment(
         "WAVETANK_TRACE_DIR": str(out_dir),
         "WAVETANK_TRACE_LEVELS": "+".join(_LEVEL_WORDS[level] for level in options.levels),
         "WAVETANK_TRACE_TIMES": options.times,
+        **added_environment(),
     }
     if options.include:
         env["WAVETANK_TRACE_INCLUDE"] = ":".join(_absolute(pattern) for pattern in options.include)

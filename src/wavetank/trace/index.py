@@ -77,6 +77,10 @@ class TraceIndex(Document):
     times: str = Field(description='"fold" or "event": what times are kept for')
     include: tuple[str, ...]
     exclude: tuple[str, ...]
+    environment: dict[str, str] = Field(
+        default_factory=dict,
+        description="variables that the program had beside the user's and the tracer's own, to keep its calls in sight",
+    )
     ranks: tuple[IndexRank, ...]
     files: tuple[IndexFile, ...] = Field(
         description="in the order of their first use; of many files the first ones"

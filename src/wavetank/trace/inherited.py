@@ -1,4 +1,4 @@
-"""What a traced program inherits: all that it would inherit from the user's shell.
+"""What a traced program inherits: all that it would inherit from the user's shell, and what keeps its calls in sight.
 
 Python changes some of it in its own process when it starts; here this is taken back for the program.
 """
@@ -10,6 +10,15 @@ import signal
 from pathlib import Path
 
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")  # what Python sets LC_CTYPE to in the C locale (PEP 538)
+
+# UCX, below Debian's MPICH and many other MPI libraries, writes over mmap in the process to hear of mappings: the tracer
+# would not see those of files. docs/decisions/0158
+_KEEPS_IN_SIGHT = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
+
+
+def added_environment() -> dict[str, str]:
+    """Variables that keep a program's calls in sight of the tracer; without those that the user has set."""
+    return {name: value for name, value in _KEEPS_IN_SIGHT.items() if name not in os.environ}
 
 
 def inherited_environment() -> dict[str, str]:

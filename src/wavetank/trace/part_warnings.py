@@ -9,6 +9,7 @@ from wavetank.trace.part import (
     NOTE_MAPPED,
     NOTE_MISSED,
     NOTE_OTHER_CLASS,
+    NOTE_OVERWRITTEN,
     NOTE_RAW,
     NOTE_RIGHTS,
     NOTE_STDIO,
@@ -108,6 +109,17 @@ def unseen_sentences(parts: list[Part]) -> list[str]:
         if names:
             warnings.append(f"{why}: {', '.join(names)}")
     return warnings
+
+
+def untold_sentences(parts: list[Part]) -> list[str]:
+    """Sentences about operations that the program may have made unseen, and that a kernel would lack."""
+    names = sorted({name for part in parts for name in part.unseen.get(NOTE_OVERWRITTEN, ())})
+    if not names:
+        return []
+    return [
+        f"another library wrote over {' and '.join(names)} in the program (UCX does, unless UCX_MEM_MMAP_HOOK_MODE is "
+        "none): mappings of files were not seen after that"
+    ]
 
 
 def _listed(ranks: list[int]) -> str:

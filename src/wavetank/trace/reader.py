@@ -20,7 +20,12 @@ from wavetank.trace.index import INDEX_NAME, TraceIndex
 from wavetank.trace.lifetimes import rank_facts
 from wavetank.trace.memory import return_freed_memory
 from wavetank.trace.part import Part, read_part
-from wavetank.trace.part_warnings import part_warnings, stopped_sentences, unseen_sentences
+from wavetank.trace.part_warnings import (
+    part_warnings,
+    stopped_sentences,
+    unseen_sentences,
+    untold_sentences,
+)
 from wavetank.trace.ranks import RankParts, number_ranks
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -130,7 +135,9 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
     """
     ranks, notes = number_ranks(parts)
     stopped = stopped_sentences(ranks)
-    warnings = [*warnings, *stopped, *notes, *part_warnings(ranks), *unseen_sentences(parts)]
+    untold = untold_sentences(parts)
+    unseen = [*part_warnings(ranks), *unseen_sentences(parts), *untold]
+    warnings = [*warnings, *stopped, *notes, *unseen]
     times, clocks = common_times(parts)
     time_of = {id(part): time for part, time in zip(parts, times, strict=True)}
     origin = min((time.start_ns for time in times), default=0)
@@ -155,6 +162,7 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
         levels=(Level.POSIX, Level.MPIIO, Level.MPI),
         warnings=tuple(warnings),
         lost=tuple(stopped),
+        untold=tuple(untold),
         infos=tuple(tables.infos),
         clocks=clocks,
         durations=durations,

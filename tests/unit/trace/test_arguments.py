@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from wavetank.trace import arguments
-from wavetank.trace.arguments import ARGUMENTS, Argument
+from wavetank.trace.arguments import ARGUMENTS, Argument, Memory
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, FoldTable, OpKind
 
@@ -82,6 +82,20 @@ def test_some_rows_say_the_same_as_all(ask: Any) -> None:
     assert ask(CALLS, CALLS.op > 10).tolist() == everything[CALLS.op > 10].tolist()
     assert ask(CALLS, slice(3, 7)).tolist() == everything[3:7].tolist()
     assert ask(CALLS, np.zeros(0, dtype=np.int64)).tolist() == []
+
+
+def test_data_calls_by_mpi_io_say_how_their_memory_lies_and_that_is_no_number_of_theirs() -> None:
+    data = table(
+        {"op": "MPI_File_write_at_all", "arg": Memory.GAPS},
+        {"op": "MPI_File_iread", "arg": Memory.PLAIN},
+        {"op": "pwrite"},
+        {"op": "MPI_File_open", **arguments.mpi_open(3)},
+    )
+    assert arguments.memory(data).tolist() == [
+        Memory.GAPS, Memory.PLAIN, Memory.UNKNOWN, Memory.UNKNOWN
+    ]  # fmt: skip
+    assert arguments.memory(data, np.array([1])).tolist() == [Memory.PLAIN]
+    assert arguments.number_given(data).tolist() == [0, 0, 0, 3]
 
 
 def test_two_rows_of_one_call_are_told_from_a_row_alone() -> None:

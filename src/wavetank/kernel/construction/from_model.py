@@ -78,6 +78,7 @@ def make_kernel(
         capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
         not_reproduced=(
             *doubts_of(model),
+            *model.library_calls,
             *stood_in,
             *selection.not_reproduced(),
             *of_names,

@@ -146,7 +146,7 @@ def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> 
     found = [
         f"{name}: {sentence}"
         for name, model in (("a", a), ("b", b))
-        for sentence in partial_sentences(model.lost)
+        for sentence in (*partial_sentences(model.lost), *model.untold, *model.library_calls)
     ]
     undecided = [
         name

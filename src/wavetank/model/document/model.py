@@ -121,6 +121,11 @@ class Model(Document):
         default=(),
         description="what the trace's source does not tell of the operations, in sentences that are warnings too",
     )
+    library_calls: tuple[str, ...] = Field(
+        default=(),
+        description="where the MPI library may make other calls below a replay's calls than below the application's, in "
+        "sentences that are warnings too",
+    )
     extrapolation: Extrapolation | None = Field(
         default=None, description="of a model that no run was traced for: what it is made from"
     )

@@ -53,6 +53,8 @@ def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
         not_extrapolated=missing,
     )
     checks = extrapolation.n_checks
+    untold = _of_runs({count: traced.untold for count, traced in fit.models.items()})
+    of_library = _of_runs({count: traced.library_calls for count, traced in fit.models.items()})
     notes = [
         extrapolation.sentence(),
         f"every function of np is checked by {checks} traced run{'s' if checks > 1 else ''} at least beyond those that "
@@ -60,8 +62,25 @@ def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
         *(f"{_where(one)}: not extrapolated: {one.reason}" for one in missing),
         *dict.fromkeys(note for group in grouped.groups for note in group.notes),
         *_unknown_sizes(grouped.groups),
+        *untold,
+        *of_library,
     ]
-    return model.model_copy(update={"extrapolation": extrapolation, "warnings": tuple(notes)})
+    update = {
+        "extrapolation": extrapolation,
+        "warnings": tuple(notes),
+        "untold": untold,
+        "library_calls": of_library,
+    }
+    return model.model_copy(update=update)
+
+
+def _of_runs(sentences: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
+    """What models of traced runs say, with the number of processes of each."""
+    return tuple(
+        f"in the traced run of {count} processes: {sentence}"
+        for count, said in sentences.items()
+        for sentence in said
+    )
 
 
 def _unknown_sizes(groups: Sequence[Group]) -> Iterable[str]:

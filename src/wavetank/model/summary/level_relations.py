@@ -16,6 +16,21 @@ from wavetank.model.phases.activity import Activity
 from wavetank.trace.schema import Int64Array, Level
 
 
+def phases_of_rows(activity: Activity, ph_id: Int64Array) -> Int64Array:
+    """For each row of the trace the number of its phase, -1 where it is in none.
+
+    Args:
+        activity: the trace.
+        ph_id: for each part of the activity the number of its phase.
+    """
+    data = activity.data
+    found = np.full(len(activity.rows.table), -1, dtype=np.int64)
+    lows = np.array([part.low for part in activity.parts], dtype=np.int64)
+    if len(lows):
+        found[data.row] = ph_id[np.searchsorted(lows, data.first_op, side="right") - 1]
+    return found
+
+
 def relate_levels(activity: Activity, ph_id: Int64Array) -> tuple[LevelRelation, ...]:
     """One relation for each pair of an MPI-IO phase and a POSIX phase made in its calls.
 
@@ -23,22 +38,15 @@ def relate_levels(activity: Activity, ph_id: Int64Array) -> tuple[LevelRelation,
         activity: the trace.
         ph_id: for each part of the activity the number of its phase.
     """
-    rows, data, table = activity.rows, activity.data, activity.rows.table
+    rows, data = activity.rows, activity.data
     made = np.flatnonzero((data.level == Level.POSIX) & (rows.inside[data.row] >= 0))
     made = made[rows.kind[rows.inside[data.row[made]]] == RowKind.DATA]
     if not len(made):
         return ()
-    lows = np.array([part.low for part in activity.parts], dtype=np.int64)
-    first_op = np.full(len(table), -1, dtype=np.int64)
-    first_op[data.row] = data.first_op
-
-    def phase_of(operation: Int64Array) -> Int64Array:
-        found: Int64Array = ph_id[np.searchsorted(lows, operation, side="right") - 1]
-        return found
-
-    call = first_op[rows.inside[data.row[made]]]
-    made, call = made[call >= 0], call[call >= 0]  # the MPI-IO level may be left out
-    above, below = phase_of(call), phase_of(data.first_op[made])
+    phase = phases_of_rows(activity, ph_id)
+    above, below = phase[rows.inside[data.row[made]]], phase[data.row[made]]
+    some = above >= 0  # the MPI-IO level may be left out
+    made, above, below = made[some], above[some], below[some]
     n_phases = int(ph_id.max()) + 1
     if not len(made):
         return ()

@@ -129,6 +129,13 @@ def test_what_a_source_does_not_tell_keeps_its_kernel_from_being_exact(tmp_path)
     assert untold in described(kernel)["source"]
 
 
+def test_calls_that_the_library_may_make_otherwise_are_said_beside_the_kernel(tmp_path):
+    said = "phase 1: the application's memory has gaps and a replay's has none"
+    kernel = kernel_of(a_log().model_copy(update={"library_calls": (said,)}), tmp_path)
+    assert said in kernel.not_reproduced
+    assert kernel.doubts == ()  # of the calls that the kernel makes all is known
+
+
 @pytest.mark.parametrize(
     "log", ["recorder/merged", "recorder/a-rank-a-grammar", "dftracer/stdio.pfw"]
 )

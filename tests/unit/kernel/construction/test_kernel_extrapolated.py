@@ -54,6 +54,25 @@ def test_a_phase_whose_offsets_are_no_function_says_so_and_keeps_its_size(model:
     assert other.offset[0] == LinearOffsets(a=10, b=0, c=0)
 
 
+def test_what_the_traced_runs_do_not_tell_is_said_with_their_process_counts(tmp_path: Path) -> None:
+    runs = [
+        model_of([Event(rank, "pwrite", 0, rank * 10, 10) for rank in range(n)]) for n in (2, 3, 4)
+    ]
+    runs[1] = runs[1].model_copy(
+        update={"untold": ("no results",), "library_calls": ("other calls",)}
+    )
+    made = extrapolate(fit_models(runs), 8, PROVENANCE)
+    untold, possible = (
+        f"in the traced run of 3 processes: {said}" for said in ("no results", "other calls")
+    )
+    assert (made.untold, made.library_calls) == ((untold,), (possible,))
+    assert {untold, possible} <= set(made.warnings)
+    made.write(tmp_path / "m.json")
+    kernel = make_kernel(made, tmp_path / "m.json")
+    assert untold in kernel.doubts
+    assert possible in kernel.not_reproduced
+
+
 def test_its_kernel_is_refused_with_the_reason(model: Model, tmp_path: Path) -> None:
     with pytest.raises(
         KernelError,

@@ -235,6 +235,14 @@ def test_a_darshan_log_is_compared_in_what_it_tells() -> None:
     assert ("iop_type", "posix write", "posix read") in [(d.field, d.a, d.b) for d in found]
 
 
+def test_what_models_do_not_tell_is_noted_with_each() -> None:
+    a = model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)])
+    b = a.model_copy(update={"untold": ("no results",), "library_calls": ("other calls below",)})
+    assert compare_models(a, b).notes == ("b: no results", "b: other calls below")
+    assert compare_models(b, a).notes == ("a: no results", "a: other calls below")
+    assert compare_models(a, a).notes == ()
+
+
 def test_the_order_of_a_darshan_log_is_compared_too() -> None:
     def turns(first: int) -> list[Event]:
         return [

@@ -1,0 +1,96 @@
+"""Where the MPI library may make other calls below a replay's calls than it made below the application's.
+
+A replay's data lie in memory as plain bytes, one behind the other. Where the application's have gaps, ROMIO takes another
+way: it reads a piece of a file view before it writes it (data sieving; Thakur, Gropp and Lusk 1999, section 4).
+
+Reads the rows of both levels; leaves sentences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.phases.activity import Activity
+from wavetank.model.summary.level_relations import phases_of_rows
+from wavetank.tables.words import phases_text
+from wavetank.trace import arguments
+from wavetank.trace.arguments import Memory
+from wavetank.trace.schema import Int64Array, Level, OpKind
+
+
+@dataclass(frozen=True)
+class LibraryCalls:
+    """What may differ below the MPI library.
+
+    Attributes:
+        other: of writes below which the library read, and whose memory is not known to be plain: a sentence, or none.
+        possibly_other: of other calls whose memory has gaps: a sentence, or none.
+    """
+
+    other: tuple[str, ...] = ()
+    possibly_other: tuple[str, ...] = ()
+
+
+def library_calls(activity: Activity, ph_id: Int64Array) -> LibraryCalls:
+    """What of the application's MPI-IO calls a replay gives the MPI library otherwise.
+
+    Args:
+        activity: the trace.
+        ph_id: for each part of the activity the number of its phase.
+    """
+    rows, table = activity.rows, activity.rows.table
+    if not (rows.level == Level.MPIIO).any():
+        return LibraryCalls()
+    phase = phases_of_rows(activity, ph_id)
+    calls = np.flatnonzero((rows.level == Level.MPIIO) & (phase >= 0))
+    if not len(calls):
+        return LibraryCalls()
+    is_write = activity.codes(lambda op: op.kind == OpKind.WRITE)[table.op]
+    reads = _reads_below(activity)
+    above = rows.inside[reads]
+    not_plain = arguments.memory(table, above) != Memory.PLAIN
+    reads = reads[(phase[above] >= 0) & is_write[above] & not_plain]
+    of_reads = np.unique(phase[rows.inside[reads]])
+    with_gaps = calls[arguments.memory(table, calls) == Memory.GAPS]
+    of_gaps = np.setdiff1d(phase[with_gaps], of_reads)
+    writes = calls[is_write[calls] & np.isin(phase[calls], of_reads)]
+    return LibraryCalls(
+        _reading(of_reads, int(table.count[writes].sum()), activity, reads), _gaps(of_gaps)
+    )
+
+
+def _reads_below(activity: Activity) -> Int64Array:
+    """Rows of POSIX reads that were made in an MPI-IO call on the same file, and did not fail."""
+    rows, table = activity.rows, activity.rows.table
+    is_read = activity.codes(lambda op: op.kind == OpKind.READ)[table.op]
+    moved = (rows.kind == RowKind.DATA) | (
+        rows.kind == RowKind.EMPTY
+    )  # empty: behind the file's end
+    found = np.flatnonzero(is_read & moved & (rows.level == Level.POSIX) & (rows.inside >= 0))
+    same_file: Int64Array = found[table.file[rows.inside[found]] == table.file[found]]
+    return same_file
+
+
+def _reading(
+    ph_ids: Int64Array, n_writes: int, activity: Activity, reads: Int64Array
+) -> tuple[str, ...]:
+    if not len(ph_ids):
+        return ()
+    table = activity.rows.table
+    n_reads, n_bytes = int(table.count[reads].sum()), int(table.moved[reads].sum())
+    return (
+        f"{phases_text(ph_ids.tolist())}: below {n_writes:,} MPI-IO writes the MPI library made {n_reads:,} reads of "
+        f"{n_bytes:,} bytes itself; a replay's memory has no gaps, so that its library may not read",
+    )
+
+
+def _gaps(ph_ids: Int64Array) -> tuple[str, ...]:
+    if not len(ph_ids):
+        return ()
+    return (
+        f"{phases_text(ph_ids.tolist())}: the application's memory has gaps and a replay's has none, so that the MPI "
+        "library may make other calls below these",
+    )
