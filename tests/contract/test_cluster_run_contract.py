@@ -119,7 +119,8 @@ grep -E "^(Sig(Blk|Ign)|Umask|Cap|NoNewPrivs|Seccomp:|Cpus_allowed:)" /proc/self
 for f in /proc/$$/fd/*; do echo ${f##*/} $(readlink $f); done
 env -0 | tr "\\n" " " | tr "\\0" "\\n" | cut -d= -f1 | sort
 """
-OURS = ("LD_PRELOAD", "WAVETANK_TRACE_")  # what tracing needs in the environment
+# What tracing adds to the environment.
+OURS = ("LD_PRELOAD", "WAVETANK_TRACE_", "UCX_MEM_MMAP_HOOK_MODE")
 
 
 @pytest.mark.parametrize("name", ["none", *FAMILIES])
