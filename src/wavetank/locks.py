@@ -4,24 +4,60 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
+from pathlib import Path
 
 
-def take_lock(lock: int) -> str | None:
-    """Take a lock, unless another process has it, and write the number of this process into the file.
+class LockedError(Exception):
+    """Another process has the lock.
+
+    Attributes:
+        owner: the number of that process, or "unknown".
+    """
+
+    def __init__(self, owner: str) -> None:
+        super().__init__(f"process {owner} has the lock")
+        self.owner = owner
+
+
+def lock_folder(folder: Path, lock: str, database: str, mode: int = 0o777) -> int:
+    """Take a folder for this process alone; it is made where there is none.
+
+    Where that fails and the folder has no database, nothing was in it before: lock file and folder are removed.
 
     Args:
-        lock: descriptor of the lock file, open for reading and writing. It has the lock until it is closed.
+        folder: what to take.
+        lock: name of the lock file in it.
+        database: name of the file in it that is worth keeping.
+        mode: of the folder, as far as the process's mask lets it; the lock file is written by its owner only.
 
     Returns:
-        None when this process has the lock now; else the number of the process that has it, or "unknown".
+        The descriptor of the lock file; the process has the folder until it is closed.
 
     Raises:
-        OSError: the file cannot be written.
+        LockedError: another process has it.
+        OSError: the folder cannot be made, or the lock file cannot be written.
     """
+    folder.mkdir(mode=mode, parents=True, exist_ok=True)
+    descriptor = os.open(folder / lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode & 0o644)
+    try:
+        _take(descriptor)
+    except BaseException as error:
+        os.close(descriptor)
+        if isinstance(error, OSError) and not (folder / database).exists():
+            (folder / lock).unlink(missing_ok=True)
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    return descriptor
+
+
+def _take(lock: int) -> None:
+    """Take a lock, and write the number of this process into its file."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return os.pread(lock, 64, 0).decode(errors="replace").strip() or "unknown"
+        owner = os.pread(lock, 64, 0).decode(errors="replace").strip() or "unknown"
+        raise LockedError(owner) from None
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    return None

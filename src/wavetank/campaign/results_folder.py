@@ -14,7 +14,7 @@ from pathlib import Path
 from wavetank.campaign.database import COMPARISON, DATABASE
 from wavetank.campaign.store import Store
 from wavetank.errors import MeasurementError
-from wavetank.locks import take_lock
+from wavetank.locks import LockedError, lock_folder
 
 LOCK = "store.lock"
 SCHEMA_VERSION = 1
@@ -123,12 +123,15 @@ def write_store(folder: Path) -> Iterator[Store]:
         MeasurementError: another process is adding to them, or the folder cannot be used.
     """
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        lock = lock_folder(folder, LOCK, DATABASE)
+    except LockedError as other:
+        raise MeasurementError(
+            f"another campaign (process {other.owner}) is writing to {folder}. "
+            "Wait for it, stop it, or choose another output folder with -o"
+        ) from other
     except OSError as error:
-        raise MeasurementError(f"cannot use {folder} for results: {error.strerror}") from error
+        raise _unusable(folder, error) from error
     try:
-        _lock(lock, folder)
         connection = sqlite3.connect(folder / DATABASE)
         try:
             # A commit is on disk when it returns: a killed campaign loses nothing finished.
@@ -167,9 +170,7 @@ def see_usable(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         probe.write_bytes(b"\0" * 4096)
     except OSError as error:
-        raise MeasurementError(
-            f"cannot use {folder} for results: {error.strerror}. Choose another with -o"
-        ) from error
+        raise _unusable(folder, error) from error
     finally:
         probe.unlink(missing_ok=True) if probe.parent.is_dir() else None
         for path in made:
@@ -177,22 +178,10 @@ def see_usable(folder: Path) -> None:
                 path.rmdir()
 
 
-def _lock(lock: int, folder: Path) -> None:
-    try:
-        owner = take_lock(lock)
-    except OSError as error:
-        if not (folder / DATABASE).exists():  # nothing was here before this process: leave nothing
-            (folder / LOCK).unlink(missing_ok=True)
-            with suppress(OSError):
-                folder.rmdir()
-        raise MeasurementError(
-            f"cannot write to {folder}: {error.strerror}. Choose an output folder with space, with -o"
-        ) from error
-    if owner is not None:
-        raise MeasurementError(
-            f"another campaign (process {owner}) is writing to {folder}. "
-            "Wait for it, stop it, or choose another output folder with -o"
-        )
+def _unusable(folder: Path, error: OSError) -> MeasurementError:
+    return MeasurementError(
+        f"cannot use {folder} for results: {error.strerror}. Choose another with -o"
+    )
 
 
 def _check_version(connection: sqlite3.Connection, path: Path) -> None:

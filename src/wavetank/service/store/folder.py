@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from wavetank.errors import ServiceError
-from wavetank.locks import take_lock
+from wavetank.locks import LockedError, lock_folder
 from wavetank.service.store.connections import Connections
 from wavetank.service.store.schema import SCHEMA, SCHEMA_VERSION
 from wavetank.service.store.store import Store
@@ -29,14 +29,17 @@ def open_store(folder: Path) -> Iterator[Store]:
         ServiceError: another process has it open, or it cannot be used, or another version of wavetank wrote it.
     """
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = lock_folder(folder, LOCK, DATABASE, mode=0o700)
+    except LockedError as other:
+        raise ServiceError(
+            f"process {other.owner} has {folder} open: one service at a time works on a folder. Stop that one, "
+            "or choose another folder"
+        ) from other
     except OSError as error:
         raise ServiceError(
             f"cannot use {folder} for the service: {error.strerror}. Choose another folder"
         ) from error
     try:
-        _take(lock, folder)
         connections = _connections(folder / DATABASE)
         try:
             yield Store(connections)
@@ -44,24 +47,6 @@ def open_store(folder: Path) -> Iterator[Store]:
             connections.close()
     finally:
         os.close(lock)
-
-
-def _take(lock: int, folder: Path) -> None:
-    try:
-        owner = take_lock(lock)
-    except OSError as error:
-        if not (folder / DATABASE).exists():  # nothing was here before this process: leave nothing
-            (folder / LOCK).unlink(missing_ok=True)
-            with suppress(OSError):
-                folder.rmdir()
-        raise ServiceError(
-            f"cannot write to {folder}: {error.strerror}. Choose a folder with space"
-        ) from error
-    if owner is not None:
-        raise ServiceError(
-            f"process {owner} has {folder} open: one service at a time works on a folder. Stop that one, "
-            "or choose another folder"
-        )
 
 
 def _connections(path: Path) -> Connections:
