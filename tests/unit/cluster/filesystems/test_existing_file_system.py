@@ -12,13 +12,25 @@ from wavetank.cluster.namespaces import host as namespace_host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, SpecError
 
-# What lfs of Lustre 2.15 prints, cut to what is read; and a log of how it was called.
+# What lfs of Lustre 2.15.5 prints (its source, utils/liblustreapi.c and lov/lproc_lov.c); and a log of how it was called.
+# OST 1 is out of use.
 LFS = """#!/bin/sh
 echo "$@" >> {log}
+for file; do :; done
 case "$1 $2" in
+"setstripe -c") case "$*" in *" -i "*) echo "$5" >"$6.ost"; : >"$6" ;; esac ;;
 "getstripe -d") echo "stripe_count:  2 stripe_size:   1048576 pattern:       raid0 stripe_offset: -1" ;;
-"getstripe -y") printf 'lmm_stripe_count:  1\\nlmm_stripe_offset: 1\\n' ;;
+"getstripe -y")
+  ost=$(cat "$file.ost")
+  printf 'lmm_stripe_count:  1\\nlmm_stripe_size:   1048576\\nlmm_pattern:       raid0\\nlmm_layout_gen:    0\\n'
+  printf 'lmm_stripe_offset: %s\\nlmm_objects:\\n      - l_ost_idx: %s\\n' "$ost" "$ost"
+  printf '        l_fid:     0x100010000:0x2:0x0\\n\\n' ;;
+"osts "*) printf 'OBDS:\\n0: site-OST0000_UUID ACTIVE\\n1: site-OST0001_UUID INACTIVE\\n2: site-OST0002_UUID ACTIVE\\n' ;;
 esac
+"""
+LCTL = """#!/bin/sh
+echo "$@" >> {log}
+{then}
 """
 STAT = """#!/bin/sh
 [ "$1 $2 $3" = "-f -c %T" ] && {{ echo lustre; exit; }}
@@ -79,25 +91,54 @@ def test_a_half_made_cluster_is_deleted_by_a_later_down(
     assert list(site_fs.iterdir()) == []
 
 
-def test_on_lustre_stripes_are_set_and_files_go_to_osts_of_their_own(
-    site_fs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = tmp_path / "lfs.log"
+@pytest.fixture
+def lustre(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Programs of a client of Lustre before those of this machine; the log of their calls."""
+    log = tmp_path / "lustre.log"
     (tmp_path / "bin").mkdir()
-    for name, text in (("lfs", LFS.format(log=log)), ("stat", STAT.format())):
+    texts = {
+        "lfs": LFS.format(log=log),
+        "stat": STAT.format(),
+        "lctl": LCTL.format(log=log, then=""),
+    }
+    for name, text in texts.items():
         (tmp_path / "bin" / name).write_text(text)
         (tmp_path / "bin" / name).chmod(0o755)
     monkeypatch.setitem(namespace_host.NODE_ENV, "PATH", f"{tmp_path}/bin:/usr/bin:/bin")
-    options = {"options": {"stripe_count": 2, "stripe_size": 1048576}}
+    return log
+
+
+def test_on_lustre_stripes_are_set_and_files_go_to_osts_of_their_own(
+    site_fs: Path, lustre: Path
+) -> None:
+    options = {"options": {"stripe_count": 2, "stripe_size": "1M"}}
     with deploy.deployed(spec(site_fs, layout="one-server-per-file", file_system=options)) as up:
         assert up.settings()["lfs getstripe -d"].startswith("stripe_count: 2 stripe_size: 1048576")
-        places = up.place_files({"a": 10, "b": 10})
-        assert places["b"] == "lmm_stripe_count: 1 lmm_stripe_offset: 1"
+        places = up.place_files({"a": 10, "b": 10, "c": 10})
+        # OST 1 takes no files; the third file is on the first OST again
+        assert places == {
+            name: f"OST {ost} in blocks of 1048576 bytes"
+            for name, ost in (("a", 0), ("b", 2), ("c", 0))
+        }
     directory = f"{site_fs}/wavetank-site"
-    calls = log.read_text().splitlines()
-    assert f"setstripe -c 2 -S 1048576 {directory}" in calls
+    calls = lustre.read_text().splitlines()
+    assert f"setstripe -c 2 -S 1M {directory}" in calls
     assert f"setstripe -c 1 -i 0 {directory}/a" in calls
-    assert f"setstripe -c 1 -i 1 {directory}/b" in calls
+    assert f"setstripe -c 1 -i 2 {directory}/b" in calls
+
+
+def test_on_lustre_clients_give_their_locks_back(
+    site_fs: Path, lustre: Path, tmp_path: Path
+) -> None:
+    with deploy.deployed(spec(site_fs)) as up:
+        assert "c1: locks of Lustre given back; c2: locks" in up.drop_caches()
+        calls = lustre.read_text().splitlines()
+        assert calls.count("set_param -n ldlm.namespaces.*-*-osc-*.lru_size=clear") == 2
+        assert calls.count("set_param -n ldlm.namespaces.*-*-mdc-*.lru_size=clear") == 2
+        # what a user who is not root is told (Lustre 2.15.5, utils/lustre_cfg.c)
+        denied = """echo "error: set_param: opening 'lru_size': Permission denied" >&2; exit 13"""
+        (tmp_path / "bin" / "lctl").write_text(LCTL.format(log=lustre, then=denied))
+        assert "c2: caches of Lustre not emptied (error: set_param" in up.drop_caches()
 
 
 @pytest.mark.parametrize(
@@ -109,6 +150,11 @@ def test_on_lustre_stripes_are_set_and_files_go_to_osts_of_their_own(
             {"file_system": {"options": {"stripes": 2}}},
             "on Lustre it has stripe_count, stripe_size",
         ),
+        (
+            {"file_system": {"options": {"stripe_size": "large"}}},
+            "'large' is nothing that lfs takes",
+        ),
+        ({"file_system": {"options": {"stripe_count": True}}}, "True is nothing that lfs takes"),
         ({"file_system": {"mount_options": {"noatime": True}}}, "is mounted already"),
         ({"provider": "local"}, "must not write to it"),
     ],

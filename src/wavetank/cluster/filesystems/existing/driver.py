@@ -7,18 +7,22 @@ On Lustre, stripes are set by ``lfs``.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from wavetank.cluster.components import MAKES_NODES
+from wavetank.cluster.components import MAKES_NODES, OptionValue
 from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site, write_content
-from wavetank.cluster.host import Host
+from wavetank.cluster.filesystems.lustre_client import locks, stripes
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
 
 # Only a directory with this file in it, written by us for this very cluster, is ever deleted.
 MARKER = ".wavetank-cluster"
-LUSTRE_OPTIONS = frozenset({"stripe_count", "stripe_size"})
+LUSTRE = "lustre"  # as stat(1) calls it, coreutils 9.1
+# As lfs-setstripe(1) takes them.
+LUSTRE_OPTIONS = {"stripe_count": r"-1|[0-9]{1,5}", "stripe_size": r"[0-9]{1,10}[KMGkmg]?"}
 
 
 class Existing:
@@ -44,10 +48,11 @@ class Existing:
         host.run(["dd", f"of={directory}/{MARKER}", "status=none"], stdin=_marker(site))
         options = site.spec.file_system.options
         if options:
-            argv = ["lfs", "setstripe"]
-            argv += ["-c", str(options["stripe_count"])] if "stripe_count" in options else []
-            argv += ["-S", str(options["stripe_size"])] if "stripe_size" in options else []
-            host.run([*argv, directory])
+            asked = stripes.Stripes(
+                count=_written(options.get("stripe_count")),
+                size=_written(options.get("stripe_size")),
+            )
+            stripes.set_stripes(host, directory, asked)
 
     def mount_path(self, site: Site) -> str:
         """The cluster's directory."""
@@ -73,30 +78,28 @@ class Existing:
             ["findmnt", "-n", "-o", "SOURCE,TARGET,FSTYPE,OPTIONS", "-T", directory]
         ).stdout
         found = {"file system": f"existing: {kind}", "mount": " ".join(line.split())}
-        if kind == "lustre":
-            found["lfs getstripe -d"] = " ".join(
-                host.run(["lfs", "getstripe", "-d", directory]).stdout.split()
-            )
+        if kind == LUSTRE:
+            found["lfs getstripe -d"] = stripes.stripes_of_directory(host, directory)
         return found
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
         """Write the files; on Lustre with layout one-server-per-file, each on an OST of its own."""
         host, directory = site.clients[0], self.mount_path(site)
-        is_lustre = _type(host, directory) == "lustre"
+        if _type(host, directory) == LUSTRE:
+            own_ost = site.spec.layout == "one-server-per-file"
+            return stripes.place_files(host, directory, sizes, own_ost=own_ost)
         places = {}
-        for position, (path, size) in enumerate(sizes.items()):
-            file = f"{directory}/{path}"
-            if is_lustre and site.spec.layout == "one-server-per-file":
-                host.run(["mkdir", "-p", "--", file.rpartition("/")[0]])
-                host.run(["lfs", "setstripe", "-c", "1", "-i", str(position), file])
-            write_content(host, file, size)
-            where = (
-                host.run(["lfs", "getstripe", "-y", file]).stdout
-                if is_lustre
-                else _type(host, file)
-            )
-            places[path] = " ".join(where.split())
+        for path, size in sizes.items():
+            write_content(host, f"{directory}/{path}", size)
+            places[path] = _type(host, f"{directory}/{path}")
         return places
+
+    def drop_server_caches(self, site: Site) -> str:
+        """Give back the locks of Lustre's clients, and all that they cache under these; servers of a site keep their caches."""
+        if _type(site.clients[0], self.mount_path(site)) != LUSTRE:
+            return "caches of its servers stay"
+        said = on_all(site.clients, locks.give_back)
+        return "; ".join([*said, "caches of its servers stay"])
 
     def health(self, site: Site) -> list[str]:
         """Clients that do not see the directory any more."""
@@ -132,9 +135,15 @@ def _problems(spec: ClusterSpec) -> Iterator[str]:
         yield f"file_system.path {fs.path} is not writable for you: name a directory of your own below it"
     if fs.mount_options:
         yield "file_system.mount_options: existing is mounted already; remove them"
-    for key in fs.options:
+    for key, value in fs.options.items():
         if key not in LUSTRE_OPTIONS:
             yield f"file_system.options.{key}: existing has no such option; on Lustre it has {', '.join(sorted(LUSTRE_OPTIONS))}"
+        elif re.fullmatch(LUSTRE_OPTIONS[key], str(value)) is None:
+            yield f"file_system.options.{key}: {value!r} is nothing that lfs takes: write a number, -1 for all OSTs, or a size as 4M"
+
+
+def _written(value: OptionValue | None) -> str | None:
+    return None if value is None else str(value)
 
 
 def _marker(site: Site) -> str:
