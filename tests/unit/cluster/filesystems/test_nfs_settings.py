@@ -11,6 +11,12 @@ from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.nfs import driver as nfs
 from wavetank.cluster.filesystems.nfs import kernel_server
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
+from wavetank.cluster.filesystems.nfs_export.exports import (
+    Client,
+    Export,
+    export_block,
+    most_specific_first,
+)
 from wavetank.cluster.host import Finished
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import RemoteCommandError
@@ -74,6 +80,37 @@ def test_expert_options_reach_their_blocks() -> None:
     assert "Nb_Worker = 8;" in core
     assert "MaxWrite = 65536;" in rest
     assert text.count("MaxWrite") == 1
+
+
+def test_an_export_without_a_list_of_clients_is_for_all_and_one_with_a_list_for_those() -> None:
+    text = nfs.configuration(spec(), "a", "/e")
+    assert "Access_Type = RW;" in text
+    assert "CLIENT" not in text
+    text = nfs.configuration(spec(options={"clients": "10.0.0.7, 10.0.1.0/24"}), "a", "/e")
+    of_export, *of_clients = text.split("CLIENT {")
+    assert "Access_Type = NONE;" in of_export
+    assert ["Clients = 10.0.0.7;" in each for each in of_clients] == [True, False]
+    assert ["Clients = 10.0.1.0/24;" in each for each in of_clients] == [False, True]
+    assert all("Access_Type = RW;" in each for each in of_clients)
+
+
+def test_the_rule_of_an_address_comes_before_that_of_the_network_around_it() -> None:
+    wide, narrow = Client("10.0.0.0/8"), Client("10.0.0.7", "RO")
+    assert most_specific_first([wide, narrow]) == [narrow, wide]
+
+
+def test_an_export_for_nobody_has_no_rights() -> None:
+    text = export_block(Export("/e", {"Name": "VFS"}, clients=()), {})
+    assert "Access_Type = NONE;" in text
+    assert "RW" not in text
+
+
+@pytest.mark.parametrize("value", ["*", "10.0.0.7; Access_Type = RW", "10.0.0.9/24", "", "c1"])
+def test_clients_are_addresses_and_networks(value: Any) -> None:
+    assert "is no address and no network" in wrong(options={"clients": value})
+    assert wrong(options={"clients": "10.0.0.0/24,10.1.0.7"}) == ""
+    of_kernel = wrong(options={"server": "kernel", "clients": "10.0.0.7"})
+    assert "file_system.options.clients: nfs has no such option here" in of_kernel
 
 
 def test_an_option_that_nobody_reads_is_refused_with_those_that_there_are() -> None:

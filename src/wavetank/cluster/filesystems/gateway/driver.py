@@ -21,6 +21,7 @@ from wavetank.cluster.filesystems.base import (
     unmount_from,
 )
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
+from wavetank.cluster.filesystems.nfs_export.exports import Export
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs, NeedsPrograms, PrefersPrograms
 from wavetank.cluster.spec import ClusterSpec
@@ -169,7 +170,7 @@ class Gateway:
         self.unmount(site)
         on_all(site.gateways, ganesha.stop)
         for gateway in site.gateways:
-            gateway.run(["rm", "-f", "--", ganesha.CONFIGURATION])
+            gateway.run(["rm", "-f", "--", ganesha.configuration_file("ganesha")])
         _driver(site.spec).remove(_site_behind(site, site.gateways))
         forget = 'if [ -d "$1" ]; then rmdir -- "$1"; fi'
         on_all(site.gateways, lambda host: host.run(["sh", "-c", forget, "sh", NATIVE_MOUNT]))
@@ -230,5 +231,7 @@ def _natively(site: Site) -> Iterator[Site]:
 def _start(site: Site, host: Host) -> None:
     export = _driver(site.spec).native_export(_site_behind(site, site.gateways))
     options = {**DEFAULTS, **_own_options(site.spec)}
-    text = ganesha.configuration(host.address, EXPORT, export.fsal, options, more=export.blocks)
+    text = ganesha.configuration(
+        host.address, [Export(EXPORT, export.fsal)], options, more=export.blocks
+    )
     ganesha.start(host, text, host.address)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from wavetank.cluster.filesystems.base import Site, mount_line, place_on_one_server, unmount_from
 from wavetank.cluster.filesystems.nfs import kernel_server
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
+from wavetank.cluster.filesystems.nfs_export.exports import Client, Export
 from wavetank.cluster.filesystems.nfs_export.ganesha import NFS_PORT
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
@@ -123,7 +124,7 @@ class NFS:
         self.unmount(site)
         for server in site.servers:
             _stop(server, site)
-            server.run(["rm", "-rf", "--", _export(site), ganesha.CONFIGURATION])
+            server.run(["rm", "-rf", "--", _export(site), ganesha.configuration_file("ganesha")])
 
 
 def _stop(server: Host, site: Site) -> None:
@@ -172,7 +173,8 @@ def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
         yield f"file_system.options.version: {version!r} is none; there are {', '.join(VERSIONS)}"
     elif nfs_mount.is_4(version) and not _wants_kernel(spec):
         yield f"file_system.options.version: {version} takes the kernel's server, set file_system.options.server to kernel"
-    of_server = kernel_server.OPTIONS if _wants_kernel(spec) else frozenset(ganesha.SERVER_OPTIONS)
+    of_ganesha = frozenset(ganesha.SERVER_OPTIONS) | {"clients"}
+    of_server = kernel_server.OPTIONS if _wants_kernel(spec) else of_ganesha
     yield from ganesha.option_problems("options", fs.options, of_server | {"server", "version"})
     yield from ganesha.option_problems(
         "mount_options", fs.mount_options, nfs_mount.known_options(spec)
@@ -181,6 +183,13 @@ def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
 
 def configuration(spec: ClusterSpec, address: str, export: str) -> str:
     """ganesha.conf of a directory of the local file system."""
-    chosen = ("server", "version")
+    chosen = ("server", "version", "clients")
     options = {key: value for key, value in spec.file_system.options.items() if key not in chosen}
-    return ganesha.configuration(address, export, {"Name": "VFS"}, options, port=NFS_PORT)
+    served = Export(export, {"Name": "VFS"}, clients=_clients(spec))
+    return ganesha.configuration(address, [served], options, port=NFS_PORT)
+
+
+def _clients(spec: ClusterSpec) -> tuple[Client, ...] | None:
+    """Who may mount; None: whoever reaches the server."""
+    asked = spec.file_system.options.get("clients")
+    return None if asked is None else tuple(Client(one.strip()) for one in str(asked).split(","))

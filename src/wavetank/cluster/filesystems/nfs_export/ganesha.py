@@ -6,11 +6,13 @@ callbacks, so locks are local to a node.
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, wait_until
+from wavetank.cluster.filesystems.nfs_export.exports import Export, export_block, lines
 from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.cluster.needs import Needs
 from wavetank.errors import FileSystemError, RemoteCommandError
@@ -18,8 +20,6 @@ from wavetank.errors import FileSystemError, RemoteCommandError
 NFS_PORT = 2049
 MOUNT_PORT = 20048
 START_TIMEOUT_S = 180.0
-CONFIGURATION = "/run/wavetank-ganesha.conf"
-PID_FILE = "/run/wavetank-ganesha.pid"
 PORT_MAPPER = ["rpcinfo", "-T", "tcp", "127.0.0.1", "100000"]
 # $1: ganesha's file of its number, which it leaves when it is killed.
 STOP = """[ -f "$1" ] || exit 0
@@ -44,6 +44,8 @@ WORDS = frozenset({"server", "squash"})
 TRUTHS = frozenset({"sync", "noac", "direct"})
 FRACTIONS = frozenset({"timeout", "version"})  # seconds; 4.1
 
+LISTS = frozenset({"clients"})  # of addresses and networks
+
 # It says these at every start: no D-Bus, no Kerberos. Nothing here uses them.
 NO_FAULTS = (":DBUS :", "krb5", "credentials for principal")
 
@@ -57,21 +59,21 @@ def needs(plugin: str) -> Needs:
 
 def configuration(
     address: str,
-    path: str,
-    fsal: Mapping[str, str],
+    exports: Sequence[Export],
     options: Mapping[str, OptionValue],
     *,
     port: int | str = NFS_PORT,
+    core: Mapping[str, str] | None = None,
     more: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
-    """ganesha.conf of one export.
+    """ganesha.conf.
 
     Args:
         address: to listen on.
-        path: exported, and what clients mount.
-        fsal: the back end: its Name, and what it wants to know.
-        options: of SERVER_OPTIONS.
+        exports: that clients mount by their paths.
+        options: of SERVER_OPTIONS; of all exports alike.
         port: of NFS.
+        core: further settings of the server.
         more: further blocks.
     """
     blocks: dict[str, dict[str, str]] = {
@@ -82,47 +84,52 @@ def configuration(
             "MNT_Port": str(MOUNT_PORT),
             "NFS_Port": str(port),
             "Bind_addr": address,
+            **(core or {}),
         },
         "MDCACHE": {},
-        "EXPORT": {
-            "Export_Id": "1",
-            "Path": path,
-            "Pseudo": "/export",
-            "Access_Type": "RW",
-            "Squash": "No_Root_Squash",
-            "SecType": "sys",
-            "Protocols": "3",
-            "MaxRead": "1048576",
-            "MaxWrite": "1048576",
-        },
-        **{name: dict(settings) for name, settings in (more or {}).items()},
+        "EXPORT": {},
     }
     for key, value in options.items():
         block, name = SERVER_OPTIONS[key]
         blocks[block][name] = str(value).lower() if isinstance(value, bool) else str(value)
-    text = ""
-    for block, settings in blocks.items():
-        extra = f"  FSAL {{\n{_lines(fsal, 4)}  }}\n" if block == "EXPORT" else ""
-        text += f"{block} {{\n{_lines(settings, 2)}{extra}}}\n"
-    return text
+    of_exports = blocks.pop("EXPORT")
+    text = "".join(_block(name, settings) for name, settings in blocks.items())
+    text += "".join(export_block(export, of_exports) for export in exports)
+    return text + "".join(_block(name, settings) for name, settings in (more or {}).items())
 
 
-def start(server: Host, text: str, address: str) -> None:
+def start(server: Host, text: str, address: str, name: str = "ganesha") -> None:
     """Start rpcbind, where none runs, and ganesha; it serves when this returns.
+
+    Args:
+        server: that serves.
+        text: of ganesha.conf.
+        address: to listen on.
+        name: of its files and its log, where it is not a cluster's.
 
     Raises:
         FileSystemError: it does not.
     """
     server.run(["mkdir", "-p", "/var/lib/nfs/ganesha", "/run/ganesha", "/run/rpcbind"])
-    server.run(["dd", f"of={CONFIGURATION}", "status=none"], stdin=text)
+    server.run(["dd", f"of={configuration_file(name)}", "status=none"], stdin=text)
     probe = ["rpcinfo", "-T", "tcp", address, "100003", "3"]
     if not start_port_mapper(server, address) and answers(server, probe):  # on a host over ssh
         raise FileSystemError(
             f"{server.name} is an NFS server already, and ours needs its port: stop that one, or take another host"
         )
-    argv = ["ganesha.nfsd", "-F", "-f", CONFIGURATION, "-p", PID_FILE, "-L", "/dev/stdout", "-N", "NIV_WARN"]  # fmt: skip
-    server.start(argv, log="ganesha")
-    wait_until(server, probe, "ganesha.nfsd", START_TIMEOUT_S, "ganesha")
+    argv = ["ganesha.nfsd", "-F", "-f", configuration_file(name), "-p", pid_file(name), "-L", "/dev/stdout", "-N", "NIV_WARN"]  # fmt: skip
+    server.start(argv, log=name)
+    wait_until(server, probe, "ganesha.nfsd", START_TIMEOUT_S, name)
+
+
+def configuration_file(name: str) -> str:
+    """Where ganesha reads what it serves, on its server."""
+    return f"/run/wavetank-{name}.conf"
+
+
+def pid_file(name: str) -> str:
+    """Where ganesha leaves its number, on its server."""
+    return f"/run/wavetank-{name}.pid"
 
 
 def start_port_mapper(server: Host, address: str) -> bool:
@@ -139,16 +146,16 @@ def start_port_mapper(server: Host, address: str) -> bool:
     return True
 
 
-def stop(server: Host) -> None:
+def stop(server: Host, name: str = "ganesha") -> None:
     """End ganesha, with all that it has in memory."""
-    server.run(["sh", "-c", STOP, "sh", PID_FILE])
+    server.run(["sh", "-c", STOP, "sh", pid_file(name)])
 
 
 def settings(server: Host) -> dict[str, str]:
     """Version and configuration file, read back."""
     version = server.run(["ganesha.nfsd", "-v"]).stdout.splitlines()
     found = {"server": f"{version[0].strip() if version else 'nfs-ganesha'} on {server.name}"}
-    for line in server.run(["cat", CONFIGURATION]).stdout.splitlines():
+    for line in server.run(["cat", configuration_file("ganesha")]).stdout.splitlines():
         key, equals, value = line.strip().rstrip(";").partition(" = ")
         if equals:
             found[f"ganesha {key}"] = value
@@ -170,8 +177,21 @@ def option_problems(
             yield f"file_system.{section}.{key}: {value!r} is neither true nor false"
         elif key in FRACTIONS and not re.fullmatch(r"\d+(\.\d+)?", str(value)):
             yield f"file_system.{section}.{key}: {value!r} is no number from 0 on"
-        elif key not in WORDS | TRUTHS | FRACTIONS and not str(value).isdecimal():
+        elif key in LISTS:
+            yield from _address_problems(section, key, value)
+        elif key not in WORDS | TRUTHS | FRACTIONS | LISTS and not str(value).isdecimal():
             yield f"file_system.{section}.{key}: {value!r} is no whole number from 0 on"
+
+
+def _address_problems(section: str, key: str, value: OptionValue) -> Iterator[str]:
+    for subject in str(value).split(","):
+        try:
+            ipaddress.ip_network(subject.strip())
+        except ValueError:
+            yield (
+                f"file_system.{section}.{key}: {subject.strip()!r} is no address and no network: write 10.0.0.7 or "
+                "10.0.0.0/24, several with commas between"
+            )
 
 
 def complaints(server: Host) -> str:
@@ -198,5 +218,5 @@ def answers(host: Host, argv: Sequence[str]) -> bool:
     return True
 
 
-def _lines(settings: Mapping[str, str], indent: int) -> str:
-    return "".join(f"{' ' * indent}{key} = {value};\n" for key, value in settings.items())
+def _block(name: str, settings: Mapping[str, str]) -> str:
+    return f"{name} {{\n{lines(settings, 2)}}}\n"
