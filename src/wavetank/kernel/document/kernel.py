@@ -15,7 +15,7 @@ from wavetank.kernel.document.variant import Variant
 from wavetank.model.document.approximation import Approximation
 from wavetank.model.document.columnar import Column
 from wavetank.model.document.extrapolation import Extrapolation
-from wavetank.model.document.file_members import Names, Visits
+from wavetank.model.document.file_members import Names, Visits, n_step_names
 from wavetank.model.document.metadata import MetadataPhase
 from wavetank.model.document.model import View
 from wavetank.model.document.phase import Phase
@@ -134,6 +134,11 @@ class KernelFile(Record):
     def n_files(self) -> int:
         """Files that the record stands for."""
         return 1 if self.members is None else len(self.members.names)
+
+    @property
+    def n_step_names(self) -> int:
+        """How many numbers ``FileStep.name`` may be on it, from 0."""
+        return n_step_names(len(self.other_names), self.members is not None)
 
     @property
     def title(self) -> str:
@@ -329,7 +334,7 @@ class Kernel(Document):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        files = {file.file_id for file in self.files}
+        files = {file.file_id: file.n_step_names for file in self.files}
         known = Known(files, self.n_ranks, len(self.views), len(self.infos), self.communicators)
         require(self.phases, self.programs, known)
         return self

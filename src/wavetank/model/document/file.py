@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from wavetank.document import Record
-from wavetank.model.document.file_members import Members
+from wavetank.model.document.file_members import Members, n_step_names
 
 
 class FileName(Record):
@@ -67,6 +67,11 @@ class ModelFile(Record):
     def n_files(self) -> int:
         """Files that the record stands for."""
         return 1 if self.members is None else len(self.members)
+
+    @property
+    def n_step_names(self) -> int:
+        """How many numbers ``FileStep.name`` may be on it, from 0."""
+        return n_step_names(len(self.other_names), self.members is not None)
 
     def title(self, folder: str = "") -> str:
         """Its name for people, without the folder that it is said to be below."""

@@ -19,6 +19,18 @@ from wavetank.trace.schema import Int64Array
 
 NEXT = 1
 """``FileStep.name`` of a call on the next member in the rank's order of visits; 0: on the member at hand."""
+
+
+def n_step_names(n_others: int, has_members: bool) -> int:
+    """How many numbers ``FileStep.name`` may be on a file, from 0.
+
+    Args:
+        n_others: its names beside the first.
+        has_members: whether it stands for several files, of which a call is on the one at hand or on the next.
+    """
+    return (1 + n_others) * (1 + has_members)
+
+
 _SHORTEST = 4  # names in a row that are written as one run
 _LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,18})([^0-9]*)", re.DOTALL)
 _NUMBERED = {"before", "first", "step", "digits", "after", "count"}

@@ -136,7 +136,7 @@ class Model(Document):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        files = {file.file_id for file in self.files}
+        files = {file.file_id: file.n_step_names for file in self.files}
         known = Known(files, self.n_ranks, len(self.views), len(self.infos), self.communicators)
         require(self.phases, self.programs, known)
         return self
