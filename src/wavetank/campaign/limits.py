@@ -19,6 +19,7 @@ from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
 from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
 from wavetank.kernel.results.io_time import io_time_s
+from wavetank.measure.guests import is_comparable
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import estimate, relative_width
 from wavetank.units import format_duration
@@ -67,7 +68,7 @@ class StopRules:
                 self.not_needed.update(self._keys[decided])
                 self.futile.update(self._keys[decided])
         if self.selection is not None:
-            self.selection.learn(key, times[-1])
+            self.selection.learn(key, times[-1], comparable=is_comparable(measurement))
             self.not_needed.update(self.selection.not_needed)
 
     def miss(self, key: Key) -> None:

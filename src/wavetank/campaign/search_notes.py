@@ -7,6 +7,7 @@ from wavetank.campaign.plan import Plan
 from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
+from wavetank.compare.comparable import behind_words
 from wavetank.compare.metrics import configuration_id
 from wavetank.compare.search_record import Search
 from wavetank.cost.prices import PriceTable
@@ -55,10 +56,16 @@ def search_notes(search: Search | None) -> tuple[str, ...]:
         )
     if not search.dropped:
         return (f"Search: nothing was dropped ({share}).",)
+    behind = tuple(
+        f"{name}: of the configurations that were dropped, {said}"
+        for name in dict.fromkeys(each.application for each in search.dropped)
+        if (said := behind_words(search, name)) is not None
+    )
     return (
         f"Search: {share}. {len(search.dropped)} configurations were dropped after few measurements, by their medians "
         f"({search.by}), and {len(search.finalists)} reached the final.",
         "What is told apart holds between finalists. It rests on repetitions that were made after they were selected, so "
         "the rate of false alarms is that of a full grid of the finalists. A configuration that was dropped may be as good "
         "as they are, or better: a slow moment can drop it, and the search tests no difference to it.",
+        *behind,
     )

@@ -7,6 +7,7 @@ repetitions is as true as in a full grid of the finalists.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection, Sequence
 from statistics import median
 
 from wavetank.campaign.criterion import Score
@@ -43,17 +44,20 @@ class Selection:
             self._going[name] = sorted(places, key=lambda place: (order[place[0]], place[1]))
         self._round = dict.fromkeys(schedule.applications, 0)
         self._times_s: dict[tuple[str, Place], dict[int, float]] = defaultdict(dict)
+        self._incomparable: set[tuple[str, Place]] = set()
         self._missed: set[tuple[str, Place, int]] = set()
         self._after: dict[tuple[str, Place], int] = {}  # last repetition of what does not go on
         self.not_needed: set[Key] = set()
         self.dropped: list[Dropped] = []
         self.rounds: list[SearchRound] = []
 
-    def learn(self, key: Key, time_s: float) -> None:
-        """Take a finished measurement into account: its I/O time."""
+    def learn(self, key: Key, time_s: float, *, comparable: bool = True) -> None:
+        """Take a finished measurement into account: its I/O time, and whether it is comparable with hardware."""
         run = self._runs.get(key)
         if run is not None and run.repetition < self._schedule.selection:
             self._times_s[run.application, _place(run)][run.repetition] = time_s
+            if not comparable:
+                self._incomparable.add((run.application, _place(run)))
             self._go_on(run.application)
 
     def miss(self, key: Key) -> None:
@@ -126,6 +130,8 @@ class Selection:
                 of=len(ranked),
                 io_times_s=self._until(application, place, now),
                 first_s=first_s,
+                comparable=(application, place) not in self._incomparable,
+                incomparable_kept=self._incomparable_kept(application, place, ranked, stay),
             )
             for position, place in enumerate(ranked, 1)
             if place not in stay
@@ -137,6 +143,15 @@ class Selection:
         )
         self._going[application] = [place for place in going if place in stay]
         self._round[application] = now + 1
+
+    def _incomparable_kept(
+        self, application: str, dropped: Place, ranked: Sequence[Place], stay: Collection[Place]
+    ) -> int:
+        """How many that are not comparable with hardware were preferred to one that is, and is dropped."""
+        if (application, dropped) in self._incomparable:
+            return 0
+        before = ranked[: ranked.index(dropped)]
+        return sum(place in stay and (application, place) in self._incomparable for place in before)
 
     def _ranked(self, application: str, now: int) -> list[Place]:
         """Those that have a value, best first."""

@@ -54,9 +54,7 @@ def advise(
         return ()
     return (
         *run_advice(list(ours.values()), ours[ranking.places[0].configuration]),
-        *choice_advice(
-            application, ours, ranking, 0 if search is None else search.n_dropped(application)
-        ),
+        *choice_advice(application, ours, ranking, search),
         *baseline_advice(list(ours.values()), ranking, effects),
         *effect_advice(
             ours, [each for each in single_effects(effects) if each.application == application]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wavetank.compare.comparable import above_words, mark
+from wavetank.compare.comparable import above_words, behind_words, mark
 from wavetank.compare.comparison import Advice, Criterion, Ranking
 from wavetank.compare.configuration import Configuration
+from wavetank.compare.search_record import Search
 from wavetank.compare.words import configuration_words, place_words, show, show_value
 
 _BEST: Mapping[Criterion, str] = {
@@ -15,7 +16,10 @@ _BEST: Mapping[Criterion, str] = {
 
 
 def choice_advice(
-    application: str, ours: Mapping[str, Configuration], ranking: Ranking, n_dropped: int = 0
+    application: str,
+    ours: Mapping[str, Configuration],
+    ranking: Ranking,
+    search: Search | None = None,
 ) -> tuple[Advice, ...]:
     """What to choose: the best one where it is told apart, else the simplest of those that are not.
 
@@ -23,8 +27,9 @@ def choice_advice(
         application: its name in the campaign.
         ours: its configurations, by id.
         ranking: with a place at least. Its ties decide.
-        n_dropped: configurations that a search left out of the ranking.
+        search: that left configurations out of the ranking; None: the full grid.
     """
+    n_dropped = 0 if search is None else search.n_dropped(application)
     first = ranking.places[0]
     best = ours[first.configuration]
     tied = [ours[name] for name in first.ties_with]
@@ -41,6 +46,9 @@ def choice_advice(
     if n_dropped:
         others = "one other" if n_dropped == 1 else f"{n_dropped} others"
         sentence += f" The search dropped {others} after few measurements, and does not tell whether they differ."
+    behind = None if search is None else behind_words(search, application)
+    if behind is not None:
+        sentence += f" {behind}"
     above = above_words(ranking, ours.values())
     if above is not None:
         sentence += f" {above}"

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from wavetank.cluster.guests.hypervisors import INCOMPARABLE
 from wavetank.compare.comparison import Ranking
 from wavetank.compare.configuration import Configuration
+from wavetank.compare.search_record import Search
 
 
 def mark(configuration: Configuration) -> str:
@@ -23,6 +24,18 @@ def marks_words(configurations: Sequence[Configuration]) -> str:
         f" ({INCOMPARABLE})"
         if n_marked == n
         else f" ({n_marked} of {n} configurations {INCOMPARABLE})"
+    )
+
+
+def behind_words(search: Search, application: str) -> str | None:
+    """That a search of an application preferred marked configurations to unmarked ones; None where it did not."""
+    n = search.n_behind_incomparable(application)
+    if not n:
+        return None
+    dropped = f"{n} of them {'is' if n == 1 else 'are'}"
+    return (
+        f"{dropped} comparable with hardware and came behind others that went on and are not: "
+        "this selection says nothing of hardware."
     )
 
 

@@ -20,6 +20,11 @@ class Dropped(Record):
     of: int = Field(description="configurations that were measured in this round")
     io_times_s: tuple[float, ...] = Field(description="its measurements")
     first_s: float = Field(description="median I/O time until then of the one in the first place")
+    comparable: bool = Field(default=True, description="with hardware; not in guests of some kinds")
+    incomparable_kept: int = Field(
+        default=0,
+        description="configurations before it that went on and are not comparable with hardware; 0 of one that is not either",
+    )
 
 
 class SearchRound(Record):
@@ -49,6 +54,12 @@ class Search(Record):
     def n_dropped(self, application: str) -> int:
         """Configurations of an application that did not reach the final."""
         return sum(each.application == application for each in self.dropped)
+
+    def n_behind_incomparable(self, application: str) -> int:
+        """Those of them that are comparable with hardware, and were dropped where others went on that are not."""
+        return sum(
+            each.application == application and each.incomparable_kept > 0 for each in self.dropped
+        )
 
     def last_dropped_first(self) -> list[Dropped]:
         """By application; of each those that came farthest before the others, best first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from wavetank.cluster.guests.hypervisors import INCOMPARABLE
 from wavetank.compare.comparable import marks_words
 from wavetank.compare.comparison import Criterion, Place
 from wavetank.compare.configuration import Configuration
@@ -61,7 +62,13 @@ def dropped_words(each: Dropped, by: Criterion) -> str:
     """Why a search dropped a configuration: "place 9 of 10 by time after 1 measurement; the first had 0.73 s"."""
     n = len(each.io_times_s)
     times = "1 measurement" if n == 1 else f"{n} measurements"
-    return (
+    said = (
         f"place {each.place} of {each.of} by {by} after {times}; "
         f"the first had {format_duration(each.first_s)}"
     )
+    if not each.comparable:
+        return f"{said}; its numbers are {INCOMPARABLE}"
+    if each.incomparable_kept:
+        before = f"{each.incomparable_kept} that went on {'is' if each.incomparable_kept == 1 else 'are'}"
+        return f"{said}; {before} {INCOMPARABLE}, and this one is comparable"
+    return said

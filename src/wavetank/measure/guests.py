@@ -10,6 +10,7 @@ from wavetank.cluster.guests.hypervisors import COMPARABLE_BYTES, INCOMPARABLE, 
 from wavetank.cluster.host import Host
 from wavetank.errors import MeasurementError
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.measure.result import Measurement
 from wavetank.units import format_size
 
 PROGRAM = "bin/wavetank-node"
@@ -40,6 +41,13 @@ def incomparable_phases(kernel: Kernel, limits: Mapping[str, str]) -> tuple[int,
         for phase in kernel.phases
         if everything or any(0 < member.rs < COMPARABLE_BYTES for member in phase.pattern)
     )
+
+
+def is_comparable(measurement: Measurement) -> bool:
+    """Whether a measurement is comparable with hardware: all phases; of one that moves no data, its calls."""
+    if any(phase.bytes for phase in measurement.result.phases):
+        return not measurement.incomparable_phases
+    return are_calls_comparable(measurement.limits)
 
 
 def doubts_of_guests(kernel: Kernel, limits: Mapping[str, str]) -> list[str]:

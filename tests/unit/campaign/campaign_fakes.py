@@ -50,10 +50,11 @@ def facts(name, *, n_compute=2, instance_type="c3.2xlarge", **more):
 
 
 class FakeDeployer:
-    """Remembers what is up; a name in ``broken`` does not come up."""
+    """Remembers what is up; a name in ``broken`` does not come up; limits by name."""
 
-    def __init__(self, broken=()):
+    def __init__(self, broken=(), limits=None):
         self.broken = broken
+        self.limits = limits or {}
         self.up_now = []
         self.log = []
 
@@ -64,7 +65,7 @@ class FakeDeployer:
 
             raise ClusterError("io1: glusterd died")
         self.up_now.append(cluster)
-        return FakeCluster(cluster)
+        return FakeCluster(cluster, limits=self.limits.get(cluster))
 
     def down(self, cluster):
         self.log.append(("down", cluster))

@@ -7,6 +7,7 @@ from wavetank.campaign.plan import forecast, make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import Budget, SearchRule
+from wavetank.cluster.guests.hypervisors import RATES, RATES_KEY
 from wavetank.compare.comparison import Comparison
 from wavetank.compare.tables.all import comparison_tables
 from wavetank.errors import MeasurementError
@@ -21,14 +22,14 @@ def by_letter(cluster):
 class Searched:
     """A search over ten clusters with everything faked but plan, store and comparison."""
 
-    def __init__(self, folder, time_of=by_letter, **more):
+    def __init__(self, folder, time_of=by_letter, deployer=None, **more):
         asked = {
             "mappings": ("1PxCN",), "repetitions": None, "search": SearchRule(), "side_by_side": True,
         }  # fmt: skip
         self.spec = spec(**(asked | more))
         self.plan = make_plan(self.spec, [APPLICATION], [facts(name) for name in LETTERS])
         self.folder = folder
-        self.deployer = FakeDeployer()
+        self.deployer = deployer or FakeDeployer()
         self.observer = FakeObserver()
         self.performer = Timed(self.observer, time_of)
 
@@ -106,6 +107,36 @@ def test_the_comparison_says_what_was_dropped_and_claims_no_more(tmp_path):
     comparison.write(tmp_path / "comparison.json")
     again = Comparison.read(tmp_path / "comparison.json")
     assert again.search == found
+
+
+def test_a_search_says_where_it_prefers_guests_that_are_not_comparable_with_hardware(tmp_path):
+    # a and e run in guests that translate every instruction; b to d and f to j as before
+    guests = {name: {RATES_KEY: RATES["tcg"]} for name in "ae"}
+    _, comparison = Searched(tmp_path, deployer=FakeDeployer(limits=guests)).run()
+    found = {each.cluster: each for each in comparison.search.dropped}
+    # a stays to the end before all that are dropped; e is dropped after the first round
+    assert {name: each.incomparable_kept for name, each in found.items()} == dict(
+        zip("cdefghij", (1, 1, 0, 1, 1, 1, 1, 1), strict=True)
+    )
+    assert [name for name, each in found.items() if not each.comparable] == ["e"]
+    choice = next(each for each in comparison.advice if each.about == "choice")
+    said = "7 of them are comparable with hardware and came behind others that went on and are not"
+    assert said in choice.sentence
+    assert any(said in note for note in comparison.notes)
+    table = next(each for each in comparison_tables(comparison) if each.name == "dropped")
+    why = {row[1].text: row[-1].text for row in table.shown}
+    assert why["c"].endswith(
+        "; 1 that went on is not comparable with hardware, and this one is comparable"
+    )
+    assert why["e"].endswith("; its numbers are not comparable with hardware")
+
+
+def test_a_search_among_guests_alone_prefers_none_to_hardware(tmp_path):
+    guests = {name: {RATES_KEY: RATES["tcg"]} for name in LETTERS}
+    _, comparison = Searched(tmp_path, deployer=FakeDeployer(limits=guests)).run()
+    assert not any(each.comparable for each in comparison.search.dropped)
+    assert not any(each.incomparable_kept for each in comparison.search.dropped)
+    assert not any("this selection" in note for note in comparison.notes)
 
 
 @pytest.mark.parametrize("after", [3, 10, 12, 14, 17])
