@@ -220,3 +220,16 @@ def test_rules_that_come_while_a_space_is_made_are_in_force_when_it_is_ready(ser
     ready = service.store.space(space)
     assert (ready.state, ready.generation, ready.made_generation) == ("ready", 2, 2)
     assert service.maker.find(space).access == {ip("10.0.0.2")}
+
+
+def test_a_driver_that_is_to_stop_takes_no_further_step(service):
+    first, second = service.create("first"), service.create("second")
+    service.driver.stopping = lambda: "make" in service.deeds()
+    service.driver.settle()
+    assert service.deeds() == ["make"]
+    assert service.store.open_intents() == ()
+    assert [service.store.space(each).state for each in (first, second)] == ["making", "requested"]
+    service.driver.stopping = lambda: False
+    service.driver.settle()
+    assert [service.store.space(each).state for each in (first, second)] == ["ready", "ready"]
+    assert service.deeds() == ["make", "make"]

@@ -57,6 +57,14 @@ class Tenant(Record):
     quota: Quota = Quota()
 
 
+class Token(Record):
+    """What is known of a token: never its secret."""
+
+    id: str
+    tenant: str
+    created_utc: datetime
+
+
 class Device(Record):
     """A storage device of a server."""
 

@@ -13,6 +13,7 @@ Code = Literal[
     "exists",  # the name is taken by something else
     "quota",  # the tenant may not have that much
     "no_room",  # the servers have no room for it
+    "changed",  # somebody else changed it since it was looked at
     "state",  # not in the state that the space is in
     "in_use",  # something else still needs it
 ]

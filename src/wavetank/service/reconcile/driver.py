@@ -24,12 +24,20 @@ class Reconciler:
         store: open.
         maker: of spaces.
         now: the time in UTC.
+        stopping: whether to end after the step that is being taken; what is not done then, a later start does.
     """
 
-    def __init__(self, store: Store, maker: Maker, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        maker: Maker,
+        now: Callable[[], datetime],
+        stopping: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.store = store
         self.maker = maker
         self.now = now
+        self.stopping = stopping
 
     def recover(self) -> None:
         """At the start: close the intents that a killed process left open, and look at every space, settled or not.
@@ -87,7 +95,7 @@ class Reconciler:
     def _settle(self, identity: str) -> None:
         """Take the steps of one space until it rests. A step that changes nothing is not taken twice."""
         taken: set[tuple[int, str]] = set()
-        while True:
+        while not self.stopping():
             order = self.store.order(identity)
             try:
                 found = self.maker.find(identity)

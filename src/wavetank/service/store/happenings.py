@@ -6,7 +6,7 @@ from datetime import datetime
 
 from wavetank.service.core.records import AuditRow, Event
 from wavetank.service.store.base import Base
-from wavetank.service.store.rows import add_audit, audit_record, event_record
+from wavetank.service.store.rows import add_audit, audit_record, audit_written_of, event_record
 from wavetank.service.store.schema import READS
 from wavetank.service.store.spaces import see_limit
 
@@ -54,7 +54,19 @@ class Happenings(Base):
         with self._connections.reading() as connection:
             return tuple(map(audit_record, connection.execute(READS["audit"], (after, limit))))
 
-    def note(self, actor: str, action: str, subject: str, outcome: str, now: datetime) -> None:
+    def audit_written(self) -> int:
+        """Number of the last audit row that is in the audit log's file; 0: none is."""
+        with self._connections.reading() as connection:
+            return audit_written_of(connection)
+
+    def set_audit_written(self, number: int) -> None:
+        """Say that all audit rows up to this one are in the audit log's file, on disk."""
+        with self._connections.changing() as connection:
+            connection.execute("INSERT OR REPLACE INTO mark VALUES ('audit', ?)", (number,))
+
+    def note(
+        self, actor: str, action: str, subject: str, outcome: str, now: datetime, detail: str = ""
+    ) -> None:
         """Add an audit row of something that the store itself does not see, e.g. a token that is nobody's.
 
         Args:
@@ -63,6 +75,7 @@ class Happenings(Base):
             subject: on what. Never a secret.
             outcome: "done" or the code of a refusal.
             now: when.
+            detail: a sentence. Never a secret.
         """
         with self._connections.changing() as connection:
-            add_audit(connection, actor, action, subject, outcome, "", now)
+            add_audit(connection, actor, action, subject, outcome, detail, now)

@@ -1,4 +1,4 @@
-"""Tenants, the hashes of their tokens, and servers, as the store keeps them."""
+"""Tenants and servers, as the store keeps them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from wavetank.service.store.rows import (
     text_of,
     usage_of,
 )
-from wavetank.service.store.schema import READS
 from wavetank.units import exact_size
 
 
@@ -85,32 +84,6 @@ class Parties(Base):
         with self._connections.reading() as connection:
             tenant_of(connection, tenant)
             return usage_of(connection, tenant)
-
-    def add_token(self, tenant: str, sha256: str, now: datetime, actor: str = "admin") -> None:
-        """Let whoever has the token with this hash (64 hexadecimal digits) act as a tenant.
-
-        Raises:
-            Refused: unknown.
-        """
-        with self._asked(actor, "add token", tenant, now) as connection:
-            tenant_of(connection, tenant)
-            connection.execute("INSERT INTO token VALUES (?,?,?)", (sha256, tenant, text_of(now)))
-
-    def revoke_tokens(self, tenant: str, now: datetime, actor: str = "admin") -> int:
-        """Take all tokens of a tenant back; how many there were.
-
-        Raises:
-            Refused: unknown.
-        """
-        with self._asked(actor, "revoke tokens", tenant, now) as connection:
-            tenant_of(connection, tenant)
-            return connection.execute("DELETE FROM token WHERE tenant = ?", (tenant,)).rowcount
-
-    def tenant_of_token(self, sha256: str) -> str | None:
-        """Whose token has this hash; None when nobody's has."""
-        with self._connections.reading() as connection:
-            row = connection.execute(READS["token"], (sha256,)).fetchone()
-        return None if row is None else str(row[0])
 
     def put_server(self, server: Server, now: datetime, actor: str = "admin") -> Held:
         """Add a server, or change it.

@@ -233,3 +233,9 @@ def audit_record(row: Sequence[Any]) -> AuditRow:
         outcome=outcome,
         detail=detail,
     )
+
+
+def audit_written_of(connection: Connection) -> int:
+    """Number of the last audit row that is in the audit log's file; 0: none is."""
+    row = connection.execute("SELECT number FROM mark WHERE name = 'audit'").fetchone()
+    return 0 if row is None else int(row[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wavetank.service.core.states import UNSETTLED
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 _UNSETTLED = ", ".join(f"'{state}'" for state in UNSETTLED)
 
@@ -17,8 +17,10 @@ CREATE TABLE IF NOT EXISTS tenant (
     created_utc TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS token (
-    sha256 TEXT PRIMARY KEY,
+    id TEXT PRIMARY KEY,
     tenant TEXT NOT NULL,
+    salt BLOB NOT NULL,
+    hash BLOB NOT NULL,
     created_utc TEXT NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS token_tenant ON token (tenant);
@@ -57,6 +59,7 @@ CREATE TABLE IF NOT EXISTS space (
 CREATE UNIQUE INDEX IF NOT EXISTS space_name ON space (tenant, name) WHERE state <> 'gone';
 CREATE INDEX IF NOT EXISTS space_usage ON space (tenant, mode, servers, size, state) WHERE state <> 'gone';
 CREATE INDEX IF NOT EXISTS space_unsettled ON space (number, state) WHERE state IN ({_UNSETTLED});
+CREATE INDEX IF NOT EXISTS space_gone ON space (changed_utc) WHERE state = 'gone';
 CREATE TABLE IF NOT EXISTS access (
     space TEXT NOT NULL,
     position INTEGER NOT NULL,
@@ -87,6 +90,7 @@ CREATE TABLE IF NOT EXISTS intent (
     outcome TEXT
 );
 CREATE INDEX IF NOT EXISTS intent_open ON intent (number) WHERE ended_utc IS NULL;
+CREATE INDEX IF NOT EXISTS intent_space ON intent (space);
 CREATE TABLE IF NOT EXISTS event (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     at_utc TEXT NOT NULL,
@@ -106,6 +110,10 @@ CREATE TABLE IF NOT EXISTS audit (
     outcome TEXT NOT NULL,
     detail TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS mark (
+    name TEXT PRIMARY KEY,
+    number INTEGER NOT NULL
+) WITHOUT ROWID;
 """
 
 SPACE_COLUMNS = (
@@ -120,7 +128,7 @@ _EVENTS = f"SELECT {EVENT_COLUMNS} FROM event"  # noqa: S608
 
 READS = {
     "tenant": "SELECT name, quota_bytes, quota_servers, quota_spaces FROM tenant WHERE name = ?",
-    "token": "SELECT tenant FROM token WHERE sha256 = ?",
+    "token": "SELECT tenant, salt, hash FROM token WHERE id = ?",
     "space": f"{_SPACES} WHERE id = ?",
     "space named": f"{_SPACES} WHERE tenant = ? AND name = ? AND state <> 'gone'",
     "asked": "SELECT asked FROM space WHERE id = ?",
@@ -137,6 +145,7 @@ READS = {
     "events of a tenant": f"{_EVENTS} WHERE tenant = ? AND number > ? ORDER BY number LIMIT ?",
     "events of a space": f"{_EVENTS} WHERE space = ? AND number > ? ORDER BY number LIMIT ?",
     "audit": "SELECT number, at_utc, actor, action, subject, outcome, detail FROM audit WHERE number > ? ORDER BY number LIMIT ?",
+    "long gone": "SELECT id FROM space INDEXED BY space_gone WHERE state = 'gone' AND changed_utc < ? ORDER BY changed_utc LIMIT ?",
 }
 """Reads by name. None of them looks at rows that it does not answer with, but for sums over one tenant's spaces."""
 

@@ -99,15 +99,35 @@ class Spaces(Base):
             return after
 
     def set_access(
-        self, space: str, access: AccessList, now: datetime, actor: str, tenant: str | None = None
+        self,
+        space: str,
+        access: AccessList,
+        now: datetime,
+        actor: str,
+        tenant: str | None = None,
+        generation: int | None = None,
     ) -> Space:
         """Want these rules in place of those that there are. The same rules are no change.
 
+        Args:
+            space: its identity.
+            access: all rules.
+            now: when.
+            actor: who asks.
+            tenant: whose space it must be; None: anybody's.
+            generation: that the space must still have, so that nobody's rules are lost who asked meanwhile; None: any.
+
         Raises:
-            Refused: unknown, invalid, state.
+            Refused: unknown, changed, invalid, state.
         """
         with self._asked(actor, "set access", space, now) as connection:
             before = space_of(connection, space, tenant)
+            if generation not in (None, before.generation):
+                raise Refused(
+                    "changed",
+                    f"space {before.name!r} has generation {before.generation} and not {generation}: "
+                    "it was changed meanwhile. Look at it again",
+                )
             return _put_if_changed(
                 connection, before, changes.set_access(before, access.access, now), "access", now
             )

@@ -7,11 +7,13 @@ does each refusal.
 
 from __future__ import annotations
 
+from wavetank.service.store.age import Age
 from wavetank.service.store.happenings import Happenings
 from wavetank.service.store.parties import Parties
 from wavetank.service.store.progress import Progress
 from wavetank.service.store.spaces import Spaces
+from wavetank.service.store.tokens import Tokens
 
 
-class Store(Parties, Spaces, Happenings, Progress):
+class Store(Parties, Tokens, Spaces, Happenings, Progress, Age):
     """An open folder of the service."""

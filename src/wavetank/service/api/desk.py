@@ -1,0 +1,65 @@
+"""What all routes need: the store, which kinds can be made here, the clock, and a bell for what makes spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from wavetank.service.api.rates import Rates
+from wavetank.service.core.classes import KINDS
+from wavetank.service.core.records import Kind
+from wavetank.service.core.refusals import Refused
+from wavetank.service.store.store import Store
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where requests are taken.
+
+    Attributes:
+        store: open.
+        kinds: that a maker is there for.
+        now: the time in UTC.
+        wake: called after a request that leaves something to do.
+        rates: how often tenants may ask.
+        strangers: how often who has no token may ask, by address.
+    """
+
+    store: Store
+    kinds: frozenset[Kind]
+    now: Callable[[], datetime]
+    wake: Callable[[], None]
+    rates: Rates
+    strangers: Rates
+
+    def lack(self, kind: Kind) -> str | None:
+        """Why no space of a kind can be made here; None where one can."""
+        if kind in self.kinds:
+            return None
+        others = ", ".join(sorted(self.kinds)) or "none"
+        return (
+            f"this service has no maker for {KINDS[kind].title}; kinds that it can make: {others}"
+        )
+
+    def see_made(self, kind: Kind, actor: str, subject: str) -> None:
+        """See that spaces of a kind can be made here, before anything is kept.
+
+        Raises:
+            Refused: not_offered.
+        """
+        lack = self.lack(kind)
+        if lack is not None:
+            self.store.note(actor, "create space", subject, "not_offered", self.now(), lack)
+            raise Refused("not_offered", lack)
+
+
+async def _desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+DeskHere = Annotated[Desk, Depends(_desk)]

@@ -1,0 +1,102 @@
+"""Tokens of tenants. A token is shown once, when it is made; the store keeps a salted hash of its secret.
+
+A token is ``wt_ID_SECRET``. Its identity is no secret: audit rows and lists name it. The secret has 256 random bits, so that
+one round of a keyed hash keeps it; a slow hash is for what people choose.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from datetime import datetime
+
+from wavetank.service.core.records import Token
+from wavetank.service.core.refusals import Refused
+from wavetank.service.store.base import Base
+from wavetank.service.store.rows import tenant_of, text_of, time_of
+from wavetank.service.store.schema import READS
+
+_TOKEN = re.compile(r"^wt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$")
+_NOBODYS = (None, bytes(16), bytes(32))  # what an unknown token is compared with
+
+
+class Tokens(Base):
+    """Who is who: by the administrator, but for ``tenant_of_token``."""
+
+    def add_token(self, tenant: str, now: datetime, actor: str = "admin") -> tuple[Token, str]:
+        """Make a token: whoever has its text acts as the tenant.
+
+        Returns:
+            What is known of it, and its text, which is kept nowhere.
+
+        Raises:
+            Refused: unknown (tenant).
+        """
+        identity, secret, salt = (
+            secrets.token_hex(6),
+            secrets.token_urlsafe(32),
+            secrets.token_bytes(),
+        )
+        made = Token(id=identity, tenant=tenant, created_utc=now)
+        with self._asked(actor, "add token", f"{tenant}/{identity}", now) as connection:
+            tenant_of(connection, tenant)
+            connection.execute(
+                "INSERT INTO token VALUES (?,?,?,?,?)",
+                (identity, tenant, salt, _hash(salt, secret), text_of(now)),
+            )
+        return made, f"wt_{identity}_{secret}"
+
+    def tokens(self, tenant: str | None = None) -> tuple[Token, ...]:
+        """Tokens of a tenant, or of all, the oldest first.
+
+        Raises:
+            Refused: unknown (tenant).
+        """
+        with self._connections.reading() as connection:
+            if tenant is not None:
+                tenant_of(connection, tenant)
+            rows = connection.execute(
+                "SELECT id, tenant, created_utc FROM token WHERE ? IN (tenant, '') ORDER BY created_utc, id",
+                (tenant or "",),
+            )
+            return tuple(
+                Token(id=identity, tenant=whose, created_utc=time_of(created))
+                for identity, whose, created in rows
+            )
+
+    def revoke_token(self, identity: str, now: datetime, actor: str = "admin") -> None:
+        """Take a token back: whoever has it is nobody from then on.
+
+        Raises:
+            Refused: unknown.
+        """
+        with self._asked(actor, "revoke token", identity, now) as connection:
+            if not connection.execute("DELETE FROM token WHERE id = ?", (identity,)).rowcount:
+                raise Refused("unknown", f"there is no token {identity!r}")
+
+    def revoke_tokens(self, tenant: str, now: datetime, actor: str = "admin") -> int:
+        """Take all tokens of a tenant back; how many there were.
+
+        Raises:
+            Refused: unknown.
+        """
+        with self._asked(actor, "revoke tokens", tenant, now) as connection:
+            tenant_of(connection, tenant)
+            return connection.execute("DELETE FROM token WHERE tenant = ?", (tenant,)).rowcount
+
+    def tenant_of_token(self, text: str) -> str | None:
+        """Whose token this is; None when it is nobody's. Takes as long for a wrong secret as for a right one."""
+        match = _TOKEN.match(text)
+        if match is None:
+            return None
+        with self._connections.reading() as connection:
+            row = connection.execute(READS["token"], (match[1],)).fetchone()
+        tenant, salt, expected = row or _NOBODYS
+        same = hmac.compare_digest(_hash(salt, match[2]), expected)
+        return str(tenant) if same and tenant is not None else None
+
+
+def _hash(salt: bytes, secret: str) -> bytes:
+    return hmac.digest(salt, secret.encode(), hashlib.sha256)
