@@ -47,6 +47,9 @@ MANAGED = frozenset({"fsx-lustre", "efs"})
 # Those that have no data servers among the nodes.
 WITHOUT_SERVERS = frozenset({"none", "existing"}) | MANAGED
 
+# Those that are mounted already when a cluster comes up.
+WITHOUT_MOUNT = WITHOUT_SERVERS - MANAGED
+
 # Those whose data servers serve the metadata too.
 WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}
 
@@ -196,7 +199,9 @@ class FileSystem(Record):
             r"^/[A-Za-z0-9_/-]{1,60}$",
             "an absolute path of letters, digits and _ / -, 61 characters at most",
         ),
-    ] = "/wavetank"
+    ] = Field(
+        default="/wavetank", description="not of 'none' and 'existing', which are where they are"
+    )
     prefix: (
         Annotated[
             str,

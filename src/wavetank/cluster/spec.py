@@ -24,6 +24,7 @@ from wavetank.cluster.components import (
     NEEDED_DIRECTORIES,
     SMALLEST_STORAGE_BYTES,
     WITHOUT_METADATA,
+    WITHOUT_MOUNT,
     WITHOUT_SERVERS,
     DriverName,
     FileSystem,
@@ -140,6 +141,8 @@ class ClusterSpec(Record):
                 yield f"file_system.placement names {', '.join(unknown)}, but the nodes are {', '.join(names)}"
             if len(set(fs.placement)) != len(fs.placement):
                 yield "file_system.placement names a node twice"
+        if fs.kind in WITHOUT_MOUNT and fs.mount != FileSystem.model_fields["mount"].default:
+            yield f"file_system.mount has no meaning with kind: {fs.kind}, which is mounted already: remove it"
         parts = fs.mount.strip("/").split("/")
         if f"/{'/'.join(parts)}" in NEEDED_DIRECTORIES or parts[0] in (
             "dev",
@@ -185,7 +188,7 @@ class ClusterSpec(Record):
             and available == 0
         ):
             yield "file_system.placement is 'io', but nodes.io is 0: give I/O nodes, or placement: compute"
-        elif fs.kind in WITHOUT_SERVERS - MANAGED and fs.servers is not None:
+        elif fs.kind in WITHOUT_MOUNT and fs.servers is not None:
             yield f"file_system.servers has no meaning with kind: {fs.kind}, which has no data servers: remove it"
         elif fs.servers is not None and fs.servers > available:
             yield (

@@ -92,6 +92,7 @@ def test_all_findings_are_given_at_once_with_their_places(tmp_path: Path) -> Non
         (changed(file_system__stripe={"redundancy": 1}), "only has a meaning with kind: disperse"),
         (changed(file_system={"kind": "none", "servers": 1}), "servers has no meaning with kind: none"),
         (changed(file_system={"kind": "existing", "stripe": {"kind": "sharded"}}), "stripe has no meaning with kind: existing"),
+        (changed(file_system={"kind": "existing", "path": "/x", "mount": "/y"}), "mount has no meaning with kind: existing"),
         (changed(file_system={"kind": "efs", "stripe": {"kind": "replicated"}}), "stripe has no meaning with kind: efs"),
         (changed(file_system={"kind": "nfs", "prefix": "/opt/x"}), "prefix only has a meaning with kind: orangefs, not nfs"),
         (changed(file_system={"kind": "gateway", "behind": "glusterfs", "metadata_servers": 1}), "glusterfs has no metadata servers"),
