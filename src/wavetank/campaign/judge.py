@@ -31,7 +31,7 @@ from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
 from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.disturbance import share_words
-from wavetank.measure.result import Measurement
+from wavetank.measure.result import Measurement, cache_words
 from wavetank.measure.run import kernel_hash
 from wavetank.measure.statistics import intervals_words
 
@@ -298,7 +298,7 @@ def _notes(
     if any(n > 1 for n in repetitions):
         notes.append(
             f"Medians with {intervals_words(repetitions, spec.confidence)}; "
-            f"{spec.cache} caches, random order with seed {spec.seed}."
+            f"{' and '.join(sorted({cache_words(each.cache) for each in configurations}))}, random order with seed {spec.seed}."
         )
     notes.append(
         f"Told apart: by the exact test of Mann and Whitney over all {decisions.n_pairs} pairs of this "

@@ -85,7 +85,7 @@ MEASUREMENTS: Definition[Entry] = Definition(
         Column("mapping", "Mapping", lambda i: i.measurement.mapping),
         Column("repetition", "Repetition", lambda i: i.measurement.repetition, kind="integer"),
         Column("order", "Order", lambda i: i.measurement.order, kind="integer", machine=True),
-        Column("cache", "Caches", lambda i: i.measurement.cache.state),
+        Column("cache", "Caches", lambda i: i.measurement.cache.found),
         Column("io_time_s", "I/O time", _io_time_s, unit="s"),
         Column("spent_s", "Spent", lambda i: i.spent_s, unit="s", machine=True),
         Column("finished_utc", "Finished", lambda i: Cell(i.finished_utc[:19], i.finished_utc)),

@@ -10,12 +10,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Final, Protocol, TypeVar, runtime_checkable
 
 T = TypeVar("T")
 On = TypeVar("On")
 HOSTS_AT_ONCE = 16
-NOT_EMPTIED = "not emptied"  # in what is said of page caches, where they could not be
+NOT_EMPTIED: Final = "not emptied"  # in what is said of page caches, where they could not be
 ON_THIS_MACHINE_AT_ONCE = 8  # nodes and guests of this machine share its processors and disks
 
 

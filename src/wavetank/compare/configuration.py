@@ -13,7 +13,7 @@ from pydantic import Field
 
 from wavetank.compare.use import ConfigurationUse, UseOf
 from wavetank.document import Record
-from wavetank.measure.result import Origin
+from wavetank.measure.result import FoundCaches, Origin
 from wavetank.measure.statistics import Estimate
 
 Standing = Literal["deployment", "idle"]
@@ -164,7 +164,9 @@ class Configuration(Record):
     instance_type: str
     n_instances: int
     origin: Origin
-    cache: Literal["cold", "warm"]
+    cache: FoundCaches = Field(
+        description="page caches at the start; 'not emptied' where those of one measurement were to be cold, and nobody could"
+    )
     n_repetitions: int
     weight_bytes: int
     phases: tuple[PhaseEstimate, ...]

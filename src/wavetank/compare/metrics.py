@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from wavetank.cluster.host import NOT_EMPTIED
 from wavetank.compare.comparison import Price
 from wavetank.compare.configuration import CallEstimate, Configuration, PhaseEstimate
 from wavetank.compare.run_cost import CostedRuns, StandingTime, cost_or_reason, other_cost
@@ -113,7 +114,9 @@ def describe(
         instance_type=first.instance_type,
         n_instances=first.n_instances,
         origin=first.origin,
-        cache=first.cache.state,
+        cache=max(
+            (each.cache.found for each in measurements), key=lambda found: found == NOT_EMPTIED
+        ),
         n_repetitions=len(measurements),
         weight_bytes=weights[0],
         phases=_phases(measurements, kernel, peaks or {}, over_runs),

@@ -96,7 +96,7 @@ def possible_rate(
 
 def doubts_of_caches(cache: CacheState) -> list[str]:
     """A sentence where caches were to be empty at the start, and nobody could empty them."""
-    if cache.state != "cold" or NOT_EMPTIED not in cache.how:
+    if cache.found != NOT_EMPTIED:
         return []
     return [
         f"page caches were not cold: {cache.how}. Reads may have come from memory; only root empties caches"

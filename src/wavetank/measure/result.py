@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from wavetank.cluster.host import NOT_EMPTIED
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.kernel.results.result import ReplayResult
@@ -13,6 +14,7 @@ from wavetank.measure.disturbance import MachineLoad
 from wavetank.measure.use import MeasuredUse
 
 Origin = Literal["measured under emulated limits", "measured", "computed"]
+FoundCaches = Literal["cold", "warm", "not emptied"]
 
 
 class CacheState(Record):
@@ -20,6 +22,16 @@ class CacheState(Record):
 
     state: Literal["cold", "warm"]
     how: str
+
+    @property
+    def found(self) -> FoundCaches:
+        """What they really were: caches that were to be cold, and nobody could empty, are not."""
+        return NOT_EMPTIED if self.state == "cold" and NOT_EMPTIED in self.how else self.state
+
+
+def cache_words(found: FoundCaches) -> str:
+    """Caches in words, for captions: "cold caches"."""
+    return f"caches {found}" if found == NOT_EMPTIED else f"{found} caches"
 
 
 class MeasuredOn(Document):

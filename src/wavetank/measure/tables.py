@@ -119,7 +119,7 @@ def measurement_table(measurement: Measurement) -> Table:
         ("cluster", measurement.cluster),
         ("mapping", measurement.mapping),
         ("repetition", measurement.repetition),
-        ("cache", measurement.cache.state),
+        ("cache", measurement.cache.found),
         (
             "status",
             result.status if result.failure is None else f"{result.status}: {result.failure}",

@@ -49,8 +49,14 @@ def test_a_ranking_without_one_below_says_nothing(order):
     assert above_words(ranking(*order), [GUESTS, HARDWARE]) is None
 
 
+def test_a_caption_calls_caches_cold_only_where_they_were():
+    assert origin_words(HARDWARE).endswith(", cold caches")
+    left = HARDWARE.model_copy(update={"cache": "not emptied"})
+    assert origin_words(left).endswith(", caches not emptied")
+
+
 def test_marks_are_where_origins_are():
-    assert origin_words(GUESTS).endswith("cold cache, not comparable with hardware")
+    assert origin_words(GUESTS).endswith("cold caches, not comparable with hardware")
     assert "comparable" not in origin_words(HARDWARE)
     assert origins_words([HARDWARE]) == "Measured under emulated limits"
     assert marks_words([GUESTS]) == " (not comparable with hardware)"

@@ -241,6 +241,15 @@ def test_rates_of_phases_in_a_row_are_their_harmonic_mean():
     assert each.read_bytes_per_s.median == pytest.approx(160 * MB)
 
 
+def test_caches_of_one_measurement_that_nobody_could_empty_are_those_of_the_configuration():
+    first, second = measured(0.5, 0.5)
+    left = second.cache.model_copy(update={"how": "caches of this machine not emptied: why"})
+    runs = [first, second.model_copy(update={"cache": left})]
+    for some, found in (([first], "cold"), (runs, "not emptied")):
+        each = describe(some, KERNEL, title="NFS", prices=None, instances={}, over_runs=Averager())
+        assert each.cache == found
+
+
 def test_usage_is_shown_where_the_peak_is_known():
     each = described(0.5, peaks={"read": 400.0 * MB})
     assert each.usage_percent.median == pytest.approx(100 * (200.08 / 0.6) / 400)

@@ -92,11 +92,14 @@ def test_caches_that_nobody_could_empty_are_a_finding(monkeypatch):
     monkeypatch.undo()
     cluster = FakeCluster()
     monkeypatch.setattr(cluster, "drop_caches", lambda: f"{said}; clients mounted again")
-    (finding,) = run(cluster).findings
+    made = run(cluster)
+    (finding,) = made.findings
     assert finding.startswith(
         "page caches were not cold: caches of this machine not emptied: Permission denied"
     )
-    assert run(cluster, cache="warm").findings == ()
+    assert (made.cache.state, made.cache.found) == ("cold", "not emptied")
+    warm = run(cluster, cache="warm")
+    assert (warm.findings, warm.cache.found) == ((), "warm")
 
 
 def test_warm_caches_come_from_an_uncounted_run():

@@ -11,6 +11,7 @@ from wavetank.compare.configuration import Configuration
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.compare.tables.where import currency_of, where
 from wavetank.compare.words import place_words
+from wavetank.measure.result import cache_words
 from wavetank.measure.statistics import Estimate, intervals_words
 from wavetank.tables.keys import distinct
 from wavetank.tables.table import Amount, Cell, Column, Definition, Table, estimated
@@ -91,8 +92,8 @@ def _ties(item: _Placed) -> Cell:
 
 
 def origin_words(configuration: Configuration) -> str:
-    """Where a configuration's numbers come from: "measured under emulated limits, cold cache"; and its mark."""
-    return f"{configuration.origin}, {configuration.cache} cache{mark(configuration)}"
+    """Where a configuration's numbers come from: "measured under emulated limits, cold caches"; and its mark."""
+    return f"{configuration.origin}, {cache_words(configuration.cache)}{mark(configuration)}"
 
 
 RANKING: Definition[_Placed] = Definition(
