@@ -59,10 +59,9 @@ from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
-from wavetank.trace.schema import Level, Trace
+from wavetank.trace.schema import LEVEL_NAMES, Trace
 from wavetank.units import parse_size
 
-LEVELS = {Level.POSIX: "posix", Level.MPIIO: "mpiio", Level.MPI: "mpi"}
 PAUSES_S = 20e-6  # shorter ones are not kept
 REPOSITORY = Path(__file__).parents[2]
 PROGRAMS = REPOSITORY / "tests" / "native" / "programs"
@@ -110,7 +109,7 @@ def times_of(trace: Trace, kernel: Kernel) -> Times:
     """Of the data calls that the kernel performs: by the level and the last part of the file's name."""
     names = {file.file_id: Path(file.name).name for file in kernel.files}
     performed = {(names[phase.file_id], phase.level) for phase in kernel.phases}
-    level = {code: LEVELS[op.level] for code, op in OPS.items()}
+    level = {code: LEVEL_NAMES[op.level] for code, op in OPS.items()}
     folds = trace.folds
     rows = [
         row

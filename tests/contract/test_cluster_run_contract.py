@@ -252,7 +252,7 @@ def test_every_rank_s_operations_are_those_of_a_traced_run_on_this_machine(
             assert ".trace-" not in host.run(["ls", "-a", "/"]).stdout
 
 
-def own_calls(recorded: Trace, n: int, level: Level) -> list[Counter[tuple[str, int, int, int]]]:
+def own_calls(recorded: Trace, n: int, level: int) -> list[Counter[tuple[str, int, int, int]]]:
     """The calls of each rank on the program's own file. MPI libraries open files as each file system wants it."""
     return [
         Counter(

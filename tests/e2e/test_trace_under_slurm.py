@@ -74,7 +74,7 @@ def test_mpi_ranks_are_traced_by_the_library_of_their_family(
         names = [
             OPS[op].name
             for of, op in zip(events.rank.tolist(), events.op.tolist(), strict=True)
-            if of == rank and OPS[op].level is Level.MPIIO
+            if of == rank and OPS[op].level == Level.MPIIO
         ]
         assert names.count("MPI_File_write_at") == 5
         assert names.count("MPI_File_write_all") == 4

@@ -92,7 +92,7 @@ def test_what_rows_say_of_their_calls_is_the_same() -> None:
     listed = text[text.index("#define WT_ARGUMENTS(X)") :]
     in_c = {names[name]: what.lower() for name, what in re.findall(r"X\((\w+), (\w+)\)", listed)}
     ordering = {op.name: "communicator" for op in OPS.values() if op.kind is OpKind.SYNC_RANKS}
-    by_mpi = [op for op in OPS.values() if op.level is Level.MPIIO]
+    by_mpi = [op for op in OPS.values() if op.level == Level.MPIIO]
     moving = {op.name: "memory" for op in by_mpi if op.kind in DATA_KINDS}
     assert {**in_c, **ordering, **moving} == {name: said.value for name, said in ARGUMENTS.items()}
 

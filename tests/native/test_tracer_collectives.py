@@ -56,7 +56,7 @@ def test_every_collective_is_a_row_with_its_communicator(traced: Trace, rank: in
         for of, op, arg in zip(
             events.rank.tolist(), events.op.tolist(), events.arg.tolist(), strict=True
         )
-        if of == rank and OPS[op].level is Level.MPI
+        if of == rank and OPS[op].level == Level.MPI
     ]
     assert found == expected(rank)
 
@@ -67,7 +67,7 @@ def test_the_ranks_of_a_communicator_have_the_same_sequence_on_it(traced: Trace)
     for rank, op, arg in zip(
         events.rank.tolist(), events.op.tolist(), events.arg.tolist(), strict=True
     ):
-        if OPS[op].level is Level.MPI:
+        if OPS[op].level == Level.MPI:
             by_communicator[arg][rank].append(op)
     for communicator, sequences in by_communicator.items():
         assert set(sequences) == set(traced.communicators[communicator])
@@ -90,7 +90,7 @@ def test_the_mpi_librarys_own_calls_are_none_of_the_applications(
         ops = [
             OPS[op].name
             for of, op in zip(events.rank.tolist(), events.op.tolist(), strict=True)
-            if of == rank and OPS[op].level is Level.MPI
+            if of == rank and OPS[op].level == Level.MPI
         ]
         assert ops == [name for name, _ in expected(rank)]
 
@@ -107,6 +107,6 @@ def test_a_run_of_one_rank_has_its_collectives_too(
     trace = run_traced(
         [*launcher, "-np", "1", str(program), "bt.out", "6", str(steps)], tmp_path, monkeypatch
     )
-    ops = [OPS[int(op)].name for op in unfold(trace.folds).op if OPS[int(op)].level is Level.MPI]
+    ops = [OPS[int(op)].name for op in unfold(trace.folds).op if OPS[int(op)].level == Level.MPI]
     assert ops == ["MPI_Init", *["MPI_Allreduce"] * steps, "MPI_Finalize"]
     assert trace.communicators == ((0,),)

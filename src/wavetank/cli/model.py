@@ -10,7 +10,7 @@ import click
 from wavetank.cli.output import format_option
 
 if TYPE_CHECKING:
-    from wavetank.trace.schema import Level, Trace
+    from wavetank.trace.schema import Trace
 
 _LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("posix", "mpiio")}
 
@@ -129,7 +129,7 @@ def _whole(trace: Trace, allow_damaged: bool) -> Trace:
     return trace
 
 
-def _levels(text: str | None) -> tuple[Level, ...] | None:
+def _levels(text: str | None) -> tuple[int, ...] | None:
     """Levels named on the command line."""
     from wavetank.errors import UsageError
     from wavetank.model.rules import LEVELS

@@ -43,7 +43,7 @@ from wavetank.model.phases.rank_merging import group_ranks
 from wavetank.model.phases.rank_phase import RankPhase, describe
 from wavetank.model.phases.series import find_series
 from wavetank.model.programs.rank_programs import make_programs
-from wavetank.model.rules import LEVEL_NAMES, Rules
+from wavetank.model.rules import Rules
 from wavetank.model.summary.file_table import make_files
 from wavetank.model.summary.level_relations import relate_levels
 from wavetank.model.summary.library_calls import library_calls
@@ -53,7 +53,7 @@ from wavetank.model.summary.timeline import make_timeline
 from wavetank.model.summary.warnings import left_out, nothing_to_model, shortcomings
 from wavetank.trace.memory import return_freed_memory, without_collection
 from wavetank.trace.ops import OPS, codes_where
-from wavetank.trace.schema import Int64Array, Level, Op, Trace
+from wavetank.trace.schema import LEVEL_NAMES, Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
 from wavetank.trace.traced_files import TracedFiles
 
@@ -95,7 +95,7 @@ def extract_model(
         return _model(run, activity, found, rules, name, provenance)
 
 
-def _levels(rules: Rules) -> tuple[Level, ...]:
+def _levels(rules: Rules) -> tuple[int, ...]:
     return rules.levels or (Level.POSIX, Level.MPIIO)
 
 

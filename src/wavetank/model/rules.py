@@ -15,10 +15,9 @@ import numpy.typing as npt
 from wavetank.errors import ModelError
 from wavetank.model.document.model import Boundaries
 from wavetank.model.document.thresholds import Thresholds
-from wavetank.trace.schema import BoolArray, Level
+from wavetank.trace.schema import LEVEL_NAMES, BoolArray, Level
 
-LEVEL_NAMES = {Level.POSIX: "posix", Level.MPIIO: "mpiio"}
-LEVELS = {name: level for level, name in LEVEL_NAMES.items()}
+LEVELS = {LEVEL_NAMES[level]: level for level in (Level.POSIX, Level.MPIIO)}
 
 
 @dataclass(frozen=True)
@@ -35,12 +34,12 @@ class Rules:
         thresholds: the numbers of all other rules.
     """
 
-    split_at_communication: Mapping[Level, bool] = field(
+    split_at_communication: Mapping[int, bool] = field(
         default_factory=lambda: {Level.POSIX: False, Level.MPIIO: True}
     )
     split_at_computation_s: float | None = None
     similarity: tuple[float, float] | None = (0.8, 1.2)
-    levels: tuple[Level, ...] | None = None
+    levels: tuple[int, ...] | None = None
     pauses_s: float | None = None
     families: bool = True
     thresholds: Thresholds = field(default_factory=Thresholds)
@@ -89,7 +88,7 @@ class Rules:
         return Boundaries(
             split_at_communication={
                 name: self.split_at_communication.get(level, False)
-                for level, name in LEVEL_NAMES.items()
+                for name, level in LEVELS.items()
             },
             split_at_computation_s=self.split_at_computation_s,
             similarity=self.similarity,

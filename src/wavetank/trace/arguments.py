@@ -91,7 +91,7 @@ ARGUMENTS: Mapping[str, Argument] = MappingProxyType(
         **{
             op.name: Argument.MEMORY
             for op in OPS.values()
-            if op.level is Level.MPIIO and op.kind in DATA_KINDS
+            if op.level == Level.MPIIO and op.kind in DATA_KINDS
         },
     }
 )

@@ -37,12 +37,12 @@ from wavetank.trace.program import check_program, started_together
 from wavetank.trace.program_run import interrupts_noted, run_to_its_end
 from wavetank.trace.ranks import number_ranks
 from wavetank.trace.reader import assemble, read_parts
-from wavetank.trace.schema import Int64Array, Trace
+from wavetank.trace.schema import LEVEL_NAMES, Int64Array, Trace
 from wavetank.trace.streams import UsersStream, as_variable, loss_warnings, users_streams
 from wavetank.trace.tail import pack_tails
 from wavetank.trace.traced_files import TracedFiles
 
-LEVELS = ("posix", "mpiio", "mpi")
+LEVELS = tuple(LEVEL_NAMES.values())
 _LEVEL_WORDS = {"posix": "posix", "mpiio": "mpiio", "mpi": "sync"}  # WAVETANK_TRACE_LEVELS
 _MOST_FILES = 1000  # that the index lists: the parts hold all, and nobody reads a million
 _NEEDED_BYTES = 1 << 20  # free space below which no run is started

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
-    from wavetank.trace.schema import Level
+    pass
 
 SIZE_BINS: tuple[int | None, ...] = (
     100, 1024, 10_240, 102_400, 1_048_576, 4_194_304, 10_485_760, 104_857_600, 1_073_741_824, None,
@@ -46,7 +46,7 @@ class FileCounters:
     """
 
     file: int  # index into Trace.files
-    level: Level
+    level: int
     rank: int | None
     streams: bool = False  # C streams: operations are calls of fread, fwrite, fprintf ...
     reads: DirectionCounters = DirectionCounters()

@@ -28,18 +28,18 @@ from wavetank.trace.part_warnings import (
 )
 from wavetank.trace.ranks import RankParts, number_ranks
 from wavetank.trace.schema import (
+    LEVEL_NAMES,
     UNKNOWN,
     Durations,
     FoldTable,
     Int64Array,
-    Level,
     Trace,
     one_after_another,
 )
 from wavetank.trace.shared_pointer import place_ordered_calls
 from wavetank.trace.store import is_imported, read_imported
 
-_LEVELS = {"posix": Level.POSIX, "mpiio": Level.MPIIO, "mpi": Level.MPI}
+_LEVELS = {name: level for level, name in LEVEL_NAMES.items()}
 
 
 def read_trace(path: Path, *, loops: bool = False) -> Trace:
@@ -159,7 +159,7 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
         views=tuple(tables.views),
         communicators=tuple(tables.communicators),
         folds=folds,
-        levels=(Level.POSIX, Level.MPIIO, Level.MPI),
+        levels=tuple(LEVEL_NAMES),
         warnings=tuple(warnings),
         lost=tuple(stopped),
         untold=tuple(untold),

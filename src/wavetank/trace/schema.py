@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum, StrEnum
-from typing import Any
+from enum import StrEnum
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +28,18 @@ UNKNOWN = -1
 """In ``offset``, ``disp``, ``view_offset``, ``view_disp``: the source of the trace does not say, or it has no meaning."""
 
 
-class Level(IntEnum):
-    """Where in the I/O stack a call was seen."""
+class Level:
+    """Where in the I/O stack a call was seen.
 
-    POSIX = 1  # system-call wrappers, and stdio through the calls that reach the file
-    MPIIO = 2
-    MPI = 3  # communication: only synchronising collectives are rows, see OpKind.SYNC_RANKS
+    Plain numbers and no IntEnum: numpy compares a column of bytes with members of an enum as numbers of eight bytes.
+    """
+
+    POSIX: Final = 1  # system-call wrappers, and stdio through the calls that reach the file
+    MPIIO: Final = 2
+    MPI: Final = 3  # communication: only synchronising collectives are rows, see OpKind.SYNC_RANKS
+
+
+LEVEL_NAMES = {Level.POSIX: "posix", Level.MPIIO: "mpiio", Level.MPI: "mpi"}
 
 
 class OpKind(StrEnum):
@@ -60,7 +66,7 @@ class Op:
 
     code: int
     name: str  # as the field writes it: "read", "pwrite", "MPI_File_write_at_all"
-    level: Level
+    level: int
     kind: OpKind
     collective: bool = False
 
@@ -301,7 +307,7 @@ class Trace:
     views: tuple[FileView, ...]
     communicators: tuple[tuple[int, ...], ...]  # MPI_COMM_WORLD ranks of each
     folds: FoldTable
-    levels: tuple[Level, ...]  # that the source records at all
+    levels: tuple[int, ...]  # that the source records at all
     warnings: tuple[str, ...] = field(default=())
     lost: tuple[str, ...] = field(default=())
     untold: tuple[str, ...] = field(default=())

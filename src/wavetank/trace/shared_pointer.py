@@ -26,12 +26,12 @@ _SEEK = OPS_BY_NAME["MPI_File_seek_shared"].code
 _ORDERED = [
     op.code
     for op in OPS.values()
-    if op.level is Level.MPIIO and op.kind in DATA_KINDS and "ordered" in op.name
+    if op.level == Level.MPIIO and op.kind in DATA_KINDS and "ordered" in op.name
 ]
 _SHARED = [
     op.code
     for op in OPS.values()
-    if op.level is Level.MPIIO and op.kind in DATA_KINDS and "shared" in op.name
+    if op.level == Level.MPIIO and op.kind in DATA_KINDS and "shared" in op.name
 ]
 
 

@@ -19,10 +19,10 @@ from wavetank.document import InputFile, provenance, sha256_of, write_whole
 from wavetank.errors import DocumentError, TraceError, UsageError
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.schema import (
+    LEVEL_NAMES,
     FileIdentity,
     FileView,
     FoldTable,
-    Level,
     OtherName,
     RankFacts,
     Striping,
@@ -132,7 +132,7 @@ def read_imported(folder: Path) -> Trace:
             views=tuple(_view(entry) for entry in body["views"]),
             communicators=tuple(tuple(entry) for entry in body["communicators"]),
             folds=folds,
-            levels=tuple(Level(level) for level in body["levels"]),
+            levels=tuple(_level(level) for level in body["levels"]),
             infos=tuple(tuple(map(tuple, info)) for info in body.get("infos", ())),
             warnings=tuple(body["warnings"]),
             lost=tuple(body.get("lost", ())),
@@ -168,7 +168,13 @@ def _counters(entry: dict[str, Any]) -> FileCounters:
     for name in ("reads", "writes"):
         way = entry.pop(name)
         pairs[name] = DirectionCounters(**{**way, "by_size": tuple(way["by_size"])})
-    return FileCounters(**{**entry, "level": Level(entry["level"])}, **pairs)
+    return FileCounters(**{**entry, "level": _level(entry["level"])}, **pairs)
+
+
+def _level(number: int) -> int:
+    if number not in LEVEL_NAMES:
+        raise ValueError(f"{number} is no level")
+    return number
 
 
 def _view(entry: dict[str, Any]) -> FileView:

@@ -12,7 +12,7 @@ from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.paths import is_stored
 from wavetank.trace.schema import Level, Trace
-from wavetank.trace.store import read_imported, write_imported
+from wavetank.trace.store import TABLES_NAME, read_imported, write_imported
 from wavetank.trace.unfold import unfold
 
 LOGS = Path(__file__).parents[2] / "data" / "darshan"
@@ -97,10 +97,10 @@ def test_offsets_that_darshan_does_not_know_are_unknown_and_said_to_be() -> None
 @darshan
 def test_counters_of_each_file_are_kept() -> None:
     trace = open_trace(LOGS / "bt.W.4.mpi_io_full.darshan")
-    (posix,) = [one for one in trace.counters if one.level is Level.POSIX]
+    (posix,) = [one for one in trace.counters if one.level == Level.POSIX]
     assert posix.writes.moved == posix.reads.moved == 22_118_400
     assert (posix.writes.n, posix.common_sizes) == (40, ((552_960, 80),))
-    (mpi,) = [one for one in trace.counters if one.level is Level.MPIIO]
+    (mpi,) = [one for one in trace.counters if one.level == Level.MPIIO]
     assert (mpi.rank, mpi.writes.n, mpi.writes.n_collective) == (None, 160, 160)
     # 138,240 bytes are in the bin from 100 KiB to 1 MiB.
     assert mpi.writes.by_size == (0, 0, 0, 0, 160, 0, 0, 0, 0, 0)
@@ -131,6 +131,10 @@ def test_an_imported_trace_keeps_its_counters(tmp_path: Path) -> None:
     trace = open_trace(log)
     write_imported(trace, tmp_path / "t", log)
     assert read_imported(tmp_path / "t").counters == trace.counters
+    tables = tmp_path / "t" / TABLES_NAME
+    tables.write_text(tables.read_text().replace('"level": 2', '"level": 9'))
+    with pytest.raises(TraceError, match="9 is no level"):
+        read_imported(tmp_path / "t")
 
 
 @darshan

@@ -20,7 +20,7 @@ from wavetank.model.document.phase import ListedOffsets, Phase
 from wavetank.tables.words import ranks_text
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.partial import partial_sentences
-from wavetank.trace.schema import OpKind
+from wavetank.trace.schema import LEVEL_NAMES, OpKind
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Sight:
         if op.kind not in (OpKind.READ, OpKind.WRITE):
             return name
         together = "collective " if op.collective else ""
-        return f"{together}{op.level.name.lower()} {op.kind}"
+        return f"{together}{LEVEL_NAMES[op.level]} {op.kind}"
 
     def calls_of(self, phase: Phase) -> str:
         """The calls of a phase's pattern."""

@@ -81,7 +81,7 @@ def _steps(made: Approximated, files: Sequence[ModelFile]) -> Iterable[Quantity]
         for file in files
         if file.n_operations
         and (uses := names.get(file.file_name))
-        and all(not u.record.streams and u.record.level is Level.POSIX for u in uses)
+        and all(not u.record.streams and u.record.level == Level.POSIX for u in uses)
     ]
     if not counted:
         return
@@ -154,7 +154,7 @@ def _assumed(made: Approximated) -> Iterable[str]:
         "chosen so that the file is covered up to its highest byte."
     )
     yield from _of_shared(uses)
-    if any(use.record.level is Level.MPIIO for use in uses):
+    if any(use.record.level == Level.MPIIO for use in uses):
         yield from _of_mpi(uses)
     if streams := [use for use in uses if use.record.streams and use.record.n_operations]:
         n = sum(use.record.n_operations for use in streams)
@@ -196,7 +196,7 @@ def _of_shared(uses: Sequence[Use]) -> Iterable[str]:
 
 
 def _of_mpi(uses: Sequence[Use]) -> Iterable[str]:
-    mpi = [use for use in uses if use.record.level is Level.MPIIO]
+    mpi = [use for use in uses if use.record.level == Level.MPIIO]
     yield (
         "In a collective MPI-IO call the ranks lie side by side; of a file with collective and independent operations the smallest "
         "requests are the independent ones. Nonblocking and split calls count as blocking ones."

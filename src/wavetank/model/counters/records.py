@@ -84,7 +84,7 @@ class Performer:
         ways = [
             (number, way)
             for number, way in enumerate((record.reads, record.writes))
-            if use.sizes[number].n or (way.n and record.level is Level.MPIIO)
+            if use.sizes[number].n or (way.n and record.level == Level.MPIIO)
         ]
         ways.sort(key=lambda pair: (pair[1].first_s or 0.0, -pair[0]))
         wanted = 1 + -(-(record.n_switches or 0) // len(use.share.movers))
@@ -103,7 +103,7 @@ class Performer:
     def _sections(self, use: Use, sections: Sequence[Sequence[_Block]], opens: bool) -> None:
         record = use.record
         n_blocks = sum(len(section) for section in sections)
-        mpi, n_openers = record.level is Level.MPIIO, len(use.share.openers)
+        mpi, n_openers = record.level == Level.MPIIO, len(use.share.openers)
         last_writing = max(
             (n for n, section in enumerate(sections) if any(block.way for block in section)), default=0
         )  # fmt: skip
@@ -135,7 +135,7 @@ class Performer:
 
     def _open(self, use: Use, section: Sequence[_Block], at: int, busy_ns: int) -> None:
         ways = {block.way for block in section} or {int(use.record.writes.n > 0)}
-        if use.record.level is Level.POSIX:
+        if use.record.level == Level.POSIX:
             flags = os.O_RDWR if len(ways) == 2 else os.O_WRONLY if 1 in ways else os.O_RDONLY
             self._call(
                 use, "open", at, arg=flags | (os.O_CREAT if 1 in ways else 0), busy_ns=busy_ns
@@ -163,7 +163,7 @@ class Performer:
     def _empty(self, use: Use, at: int) -> None:
         """Reads and writes that moved nothing, at the end."""
         for number, sizes in enumerate(use.sizes):
-            if use.record.level is Level.POSIX:
+            if use.record.level == Level.POSIX:
                 self._calls(use, ("read", "write")[number], at, use.share.movers, sizes.n_empty)
 
     def _data(self, use: Use, block: _Block, at: int) -> None:
@@ -211,7 +211,7 @@ def _parts(use: Use, number: int) -> list[_Part]:
         seed=record.file,
         start=use.start,
     )
-    if record.level is Level.POSIX:
+    if record.level == Level.POSIX:
         movers = use.share.movers
         steps = steps_of(way, len(movers), sizes)
         # A stream's last buffer is not full.

@@ -10,7 +10,7 @@ import numpy as np
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, Level
 
-_IS_MPI = codes_where(lambda op: op.level is Level.MPIIO)
+_IS_MPI = codes_where(lambda op: op.level == Level.MPIIO)
 _IS_DATA = codes_where(lambda op: op.kind in DATA_KINDS)
 
 

@@ -35,7 +35,7 @@ class Approximated:
 
 
 def approximate_trace(
-    trace: Trace, levels: Sequence[Level], thresholds: Thresholds
+    trace: Trace, levels: Sequence[int], thresholds: Thresholds
 ) -> Approximated | None:
     """A trace with operations as its counters allow them; None where they count none at these levels.
 
@@ -99,8 +99,8 @@ def _own_records(
     records: Sequence[FileCounters],
 ) -> tuple[list[FileCounters], list[FileCounters]]:
     """The records of a file at the level at which the application uses it, and those of the level below."""
-    mpi = [record for record in records if record.level is Level.MPIIO]
-    posix = [record for record in records if record.level is Level.POSIX]
+    mpi = [record for record in records if record.level == Level.MPIIO]
+    posix = [record for record in records if record.level == Level.POSIX]
     if any(record.n_operations for record in mpi) or (mpi and not posix):
         return _in_step(mpi), [record for record in posix if not record.streams]
     return [
@@ -171,7 +171,7 @@ def _uses(
                 n_sweeps=n_sweeps,
             )
         )
-        if record.rank is not None and record.level is Level.MPIIO:
+        if record.rank is not None and record.level == Level.MPIIO:
             start += max(record.reads.moved, record.writes.moved)
     return found
 
@@ -198,7 +198,7 @@ def _communicators(uses: Sequence[Use], n_ranks: int) -> Mapping[tuple[int, ...]
     """Communicators that files are opened with: of all openers of a file, or of one rank each."""
     found = {tuple(range(n_ranks)): 0}
     for use in uses:
-        if use.record.level is Level.MPIIO:
+        if use.record.level == Level.MPIIO:
             for _, ranks in opens_of(use):
                 found.setdefault(ranks, len(found))
     return found

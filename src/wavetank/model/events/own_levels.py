@@ -12,7 +12,7 @@ from wavetank.trace.ops import codes_where
 from wavetank.trace.schema import FoldTable, Int32Array, Int64Array, Level, Op
 
 
-def own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int, Level]:
+def own_levels(rows: Rows, levels: tuple[int, ...], by_time: bool) -> dict[int, int]:
     """The level at which the application itself uses each file, in the order of their first use.
 
     First is by logical clocks: ticks, then operations of the rank, then rank; by time where processes
@@ -22,10 +22,10 @@ def own_levels(rows: Rows, levels: tuple[Level, ...], by_time: bool) -> dict[int
     library's (Choice).
     """
     table = rows.table
-    found: dict[int, Level] = {}
+    found: dict[int, int] = {}
     for level in sorted(levels):
         some = (table.file >= 0) & (rows.level == level) & (rows.kind != RowKind.IGNORED)
-        found.update(dict.fromkeys(np.unique(table.file[some]).tolist(), Level(level)))
+        found.update(dict.fromkeys(np.unique(table.file[some]).tolist(), level))
     own = np.full(int(table.file.max(initial=-1)) + 2, 255, dtype=np.uint8)
     for file, level in found.items():
         own[file] = level

@@ -124,7 +124,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def data_rows(rows: Rows, levels: tuple[Level, ...]) -> DataRows:
+def data_rows(rows: Rows, levels: tuple[int, ...]) -> DataRows:
     """The rows that moved data, by stream."""
     table = rows.table
     wanted = rows.kind == RowKind.DATA

@@ -13,7 +13,7 @@ from wavetank.model.events.rows import Rows
 from wavetank.model.events.streams import DataRows
 from wavetank.model.phases.rank_phase import RankPhase
 from wavetank.trace.ops import codes_where
-from wavetank.trace.schema import BoolArray, Int64Array, Level, Op
+from wavetank.trace.schema import BoolArray, Int64Array, Op
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Activity:
     data: DataRows
     parts: Sequence[RankPhase]
     file_ids: Mapping[int, int]
-    own_level: Mapping[int, Level]
+    own_level: Mapping[int, int]
     families: Families = field(default_factory=dict)
     thresholds: Thresholds = field(default_factory=Thresholds)
     library_files: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))

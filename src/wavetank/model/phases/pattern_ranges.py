@@ -14,13 +14,12 @@ from wavetank.model.phases.loop_splitting import cut_at, without_loops
 from wavetank.model.phases.mixes import apart, find_mixes, loops_inside
 from wavetank.model.phases.patterns import Ranges, boundaries, find_patterns
 from wavetank.model.rules import Rules
-from wavetank.trace.schema import Level
 
 
 def find_ranges(
     rows: Rows,
     data: DataRows,
-    levels: tuple[Level, ...],
+    levels: tuple[int, ...],
     rules: Rules,
     several: Collection[int] = (),
 ) -> tuple[Rows, DataRows, Ranges]:

@@ -15,10 +15,17 @@ from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
 from wavetank.model.phases.rank_merging import Group, offsets_of_each
 from wavetank.model.phases.rank_phase import RankPhase
-from wavetank.model.rules import LEVEL_NAMES
 from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
-from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, OpKind, UInt8Array
+from wavetank.trace.schema import (
+    LEVEL_NAMES,
+    UNKNOWN,
+    Int32Array,
+    Int64Array,
+    Level,
+    OpKind,
+    UInt8Array,
+)
 
 _AT_A_TIME = 1 << 19
 """Calls that move no data that are given to phases at a time: each takes 150 bytes while it is."""
@@ -173,7 +180,6 @@ def _phases(
     first = [of_phase[0] for of_phase in parts]
     calls = {part.ops for part in first}
     collective = {codes: True in [ops[code].collective for code in codes] for codes in calls}
-    names, of_mpi = {int(level): name for level, name in LEVEL_NAMES.items()}, int(Level.MPIIO)
     offset = offsets_of_each(parts, in_view=False)
     in_view = [number for number, part in enumerate(first) if part.view_members is not None]
     offset_view: list[tuple[Offsets, ...] | None] = [None] * n
@@ -191,7 +197,7 @@ def _phases(
     found = Phase.of_columns(
         ph_id=range(1, n + 1),
         file_id=[activity.file_ids[part.file] for part in first],
-        level=[names[part.level] for part in first],
+        level=[LEVEL_NAMES[part.level] for part in first],
         ph_processid=[tuple([part.rank for part in of_phase]) for of_phase in parts],
         ph_np=[len(of_phase) for of_phase in parts],
         ph_weight=[
@@ -208,7 +214,7 @@ def _phases(
         collective=[collective[part.ops] for part in first],
         collective_unknown=undecided,
         exact=[
-            _is_linear(offsets) and not (unknown and part.level == of_mpi)
+            _is_linear(offsets) and not (unknown and part.level == Level.MPIIO)
             for part, offsets, unknown in zip(first, offset, undecided, strict=True)
         ],
         moved_last=[_short_end(of_phase) for of_phase in parts],

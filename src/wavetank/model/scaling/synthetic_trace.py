@@ -73,11 +73,11 @@ class _Rank:
     subtick: int = 0
     clock: int = 0
     seq: int = 0
-    handles: dict[tuple[int, Level, int], int] = field(default_factory=dict)
+    handles: dict[tuple[int, int, int], int] = field(default_factory=dict)
     n_handles: int = 0
     done: dict[int, int] = field(default_factory=dict)  # operations of each phase so far
     totals: dict[int, int] = field(default_factory=dict)  # operations of each phase in all
-    last_phase: dict[tuple[int, Level], int] = field(default_factory=dict)
+    last_phase: dict[tuple[int, int], int] = field(default_factory=dict)
     seeks: dict[tuple[int, int | None], int] = field(
         default_factory=dict
     )  # rows whose place is the next operation's
@@ -198,7 +198,7 @@ class _Rank:
             ),
         )
 
-    def _handle(self, file: int, level: Level, slot: int, opens: bool) -> int:
+    def _handle(self, file: int, level: int, slot: int, opens: bool) -> int:
         key = (file, level, slot)
         if opens or key not in self.handles:
             self.handles[key] = self.n_handles
@@ -279,7 +279,7 @@ class _Rank:
         found: tuple[int, str, tuple[tuple[str, int], ...], bool] = shapes[phase]
         return found
 
-    def _part(self, phase: int, file: int, level: Level, level_name: str) -> None:
+    def _part(self, phase: int, file: int, level: int, level_name: str) -> None:
         """Between two phases on a file lies communication, or time, where these part phases and no other phase goes on."""
         before = self.last_phase.get((file, level))
         self.last_phase[file, level] = phase

@@ -23,9 +23,9 @@ from wavetank.model.events.rows import Rows
 from wavetank.model.events.streams import DataRows
 from wavetank.model.native.lists import highest as how_far
 from wavetank.model.phases.activity import Activity
-from wavetank.model.rules import LEVEL_NAMES
 from wavetank.model.summary.sequentiality import darshan_counts
 from wavetank.trace.schema import (
+    LEVEL_NAMES,
     UNKNOWN,
     BoolArray,
     FileView,

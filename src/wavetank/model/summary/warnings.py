@@ -13,9 +13,9 @@ from wavetank.model.compression.folded_table import blocks
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
 from wavetank.model.phases.activity import Activity
-from wavetank.model.rules import LEVEL_NAMES, Rules
+from wavetank.model.rules import Rules
 from wavetank.trace.ops import DATA_KINDS, codes_where
-from wavetank.trace.schema import UNKNOWN, Level, Trace
+from wavetank.trace.schema import LEVEL_NAMES, UNKNOWN, Level, Trace
 
 
 def nothing_to_model(trace: Trace, rules: Rules) -> str:

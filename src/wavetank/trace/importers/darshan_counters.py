@@ -81,7 +81,7 @@ def without_stale_counts(
     found, n, mixed = [], 0, set()
     for record in counted:
         closed = closed_ns.get((record.file, -1 if record.rank is None else record.rank))
-        if closed is None or record.level is not Level.POSIX or record.streams:
+        if closed is None or record.level != Level.POSIX or record.streams:
             found.append(record)
             continue
         kept = record
@@ -137,7 +137,7 @@ class _Values:
         return tuple(pair for pair in pairs if min(pair) > 0)
 
 
-def _of_record(values: _Values, file: int, level: Level) -> FileCounters:
+def _of_record(values: _Values, file: int, level: int) -> FileCounters:
     shared = values.rank is None
     # Opens of Darshan 3.4 and later count descriptors that fileno and dup gave, too.
     opened = values.count("OPENS") - values.count("FILENOS", "DUPS")
@@ -172,17 +172,17 @@ def _of_record(values: _Values, file: int, level: Level) -> FileCounters:
     )
 
 
-def _direction(values: _Values, way: str, level: Level) -> DirectionCounters:
+def _direction(values: _Values, way: str, level: int) -> DirectionCounters:
     """Counters of reads ("READ") or writes ("WRITE")."""
     ways, participle = f"{way}S", "READ" if way == "READ" else "WRITTEN"
     n = values.count(ways)
     together = 0
-    if level is Level.MPIIO:
+    if level == Level.MPIIO:
         together = values.count(f"COLL_{ways}", f"SPLIT_{ways}")
         n = together + values.count(f"INDEP_{ways}", f"NB_{ways}")
     if n == 0:
         return DirectionCounters()
-    bins = tuple(f"SIZE_{way}_{'AGG_' * (level is Level.MPIIO)}{one}" for one in _BINS)
+    bins = tuple(f"SIZE_{way}_{'AGG_' * (level == Level.MPIIO)}{one}" for one in _BINS)
     return DirectionCounters(
         n=n,
         moved=values.count(f"BYTES_{participle}"),

@@ -16,7 +16,7 @@ from wavetank.trace.ops import OPS_BY_NAME, codes_where
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array, Level, OpKind
 
 _READ = OPS_BY_NAME["read"].code
-ON_MPI = codes_where(lambda op: op.level is Level.MPIIO)
+ON_MPI = codes_where(lambda op: op.level == Level.MPIIO)
 _COLLECTIVE = codes_where(lambda op: op.collective)
 _READS = codes_where(lambda op: op.kind is OpKind.READ)
 

@@ -225,7 +225,7 @@ def _clocks(is_tick: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, np.ndar
     return tick.astype(np.int64), subtick
 
 
-def _levels(recorded: RecorderTrace) -> tuple[Level, ...]:
+def _levels(recorded: RecorderTrace) -> tuple[int, ...]:
     posix, _communication, mpiio = recorded.recorded
     return (*((Level.POSIX,) if posix else ()), *((Level.MPIIO,) if mpiio else ()))
 

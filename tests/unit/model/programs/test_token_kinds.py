@@ -6,8 +6,10 @@ import pytest
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.programs.step_table import StepRow, StepTable
 from wavetank.model.programs.tokens import TokenKind
+from wavetank.trace.schema import LEVEL_NAMES, Level
 
 ROW_KINDS: dict[str, int] = {name: value for name, value in vars(RowKind).items() if name.isupper()}
+LEVELS: dict[str, int] = {name: value for name, value in vars(Level).items() if name.isupper()}
 
 
 def test_what_a_row_is_has_the_same_name_and_number_as_a_token() -> None:
@@ -16,11 +18,17 @@ def test_what_a_row_is_has_the_same_name_and_number_as_a_token() -> None:
     assert rows == {(name, tokens[name]) for name, _ in rows}
 
 
-@pytest.mark.parametrize("name", ROW_KINDS)
-def test_what_rows_are_is_compared_in_the_width_of_their_column(name: str) -> None:
+@pytest.mark.parametrize("value", [*ROW_KINDS.values(), *LEVELS.values()])
+def test_what_rows_are_is_compared_in_the_width_of_their_column(value: int) -> None:
     column = np.arange(8, dtype=np.uint8)
-    assert np.result_type(column, ROW_KINDS[name]) == np.uint8
-    assert np.flatnonzero(column == ROW_KINDS[name]).tolist() == [ROW_KINDS[name]]
+    assert np.result_type(column, value) == np.uint8
+    assert np.flatnonzero(column == value).tolist() == [value]
+
+
+def test_every_level_has_a_name() -> None:
+    assert {name.lower(): value for name, value in LEVELS.items()} == {
+        name: level for level, name in LEVEL_NAMES.items()
+    }
 
 
 def test_what_is_put_between_rows_has_numbers_of_its_own() -> None:
