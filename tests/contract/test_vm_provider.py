@@ -131,6 +131,41 @@ def test_a_guests_volume_is_a_file_on_the_server_and_keeps_its_files_when_caches
         assert any(at in finding for finding in cluster.health())
 
 
+KERNEL_CEPHFS = {
+    **CLIENT,
+    "instance": {"name": "t.small", "vcpus": 1, "memory": "384 MiB"},
+    "file_system": {
+        "kind": "cephfs",
+        "options": {
+            "objectstore": "memstore",
+            "layout:wide/": "stripe_unit=64KiB object_size=1MiB",
+        },
+        "mount_options": {"rsize": 1048576},
+    },
+}
+
+
+@pytest.mark.parametrize("spec", [KERNEL_CEPHFS], indirect=True, ids=["cephfs"])
+def test_a_guests_kernel_mounts_cephfs_and_its_loss_is_said(
+    spec: ClusterSpec, tmp_path: Path
+) -> None:
+    with up(tmp_path, spec) as cluster:
+        (guest,), at = cluster.compute_hosts, cluster.mount_path
+        settings = cluster.settings()
+        assert settings["client"] == f"Linux {guest.run(['uname', '-r']).stdout.strip()}"
+        assert f" {at} ceph rw," in settings["mount on c1"]
+        assert "rsize=1048576" in settings["mount on c1"]
+        assert settings["layout of /wide/"].startswith("stripe_unit=65536 stripe_count=1 ")
+        places = cluster.place_files({"wide/in": 3_000_001})
+        assert "objects of 1.0 MiB: io1 2.9 MiB" in places["wide/in"]
+        before = guest.run(["sha256sum", f"{at}/wide/in"]).stdout
+        assert "left" in cluster.drop_caches()
+        assert guest.run(["sha256sum", f"{at}/wide/in"]).stdout == before
+        assert cluster.health() == []
+        guest.run(["umount", at])
+        assert any("cephfs is not mounted on c1" in finding for finding in cluster.health())
+
+
 def cannot_answer(guest: Host, script: str) -> None:
     with pytest.raises(ClusterError, match=r"does not answer"):
         guest.run(["sh", "-c", script], timeout_s=300)

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
 
 Access = Literal["native", "client", "passthrough", "virtual", "volume"]
 OF_LOCAL: tuple[Access, ...] = ("virtual", "native")
-KINDS_ON_HOSTS = ("nfs", "glusterfs")
-"""File systems whose servers have been brought up on host nodes, for guests."""
+KINDS_ON_HOSTS: dict[Access, tuple[str, ...]] = {
+    "client": ("nfs", "glusterfs", "cephfs"),
+    "passthrough": ("nfs", "glusterfs"),
+    "volume": ("nfs", "glusterfs"),
+}
+"""File systems whose servers have been brought up on host nodes, for guests, by access method."""
 WORDS: dict[Access, str] = {
     "native": "native: clients and servers on hosts",
     "client": "client: clients in virtual machines, servers on host nodes",

@@ -116,9 +116,9 @@ def _not_brought_up(spec: ClusterSpec) -> list[str]:
     """Access methods that can be planned, and not brought up."""
     method = method_of(spec.access, spec.provider)
     kind = spec.file_system.kind
-    if method != "virtual" and kind not in KINDS_ON_HOSTS:
+    if method != "virtual" and kind not in KINDS_ON_HOSTS[method]:
         return [
-            f"access: {method} is brought up with file_system {' or '.join(KINDS_ON_HOSTS)}, not {kind}"
+            f"access: {method} is brought up with file_system {' or '.join(KINDS_ON_HOSTS[method])}, not {kind}"
         ]
     choice = hypervisors.choose(spec.hypervisor)
     if spec.clients_in_guests:

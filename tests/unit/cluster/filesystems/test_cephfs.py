@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import configparser
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from wavetank.cluster.filesystems.cephfs import options
+from wavetank.cluster.filesystems.base import Site
+from wavetank.cluster.filesystems.cephfs import client_options, clients, options
 from wavetank.cluster.filesystems.cephfs.driver import CephFS
+from wavetank.cluster.host import Finished
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import FileSystemError, RemoteCommandError
 
 KIB, MIB = 2**10, 2**20
 
@@ -171,6 +175,98 @@ def test_what_cephfs_cannot_do_is_said_before_anything_starts(
     more: dict[str, Any], finding: str
 ) -> None:
     assert finding in wrong(**more)
+
+
+def in_guests(**more: Any) -> ClusterSpec:
+    body = spec(**more).model_dump(exclude_unset=True)
+    return ClusterSpec.model_validate({**body, "provider": "vm", "access": "client"})
+
+
+@pytest.mark.parametrize(
+    ("file_system", "client", "words"),
+    [
+        ({}, None, []),
+        ({"options": {"client": "fuse"}}, "fuse", []),
+        ({"mount_options": {"client_oc_size": 1000}}, "fuse", []),
+        ({"mount_options": {"rsize": 65536, "wsync": True, "nocrc": False}}, "kernel", ["rsize=65536", "wsync"]),
+        ({"options": {"client": "kernel"}}, "kernel", []),
+    ],
+)  # fmt: skip
+def test_guests_have_the_kernels_client_unless_ceph_fuse_is_asked_for(
+    file_system: dict[str, Any], client: str | None, words: list[str]
+) -> None:
+    asked = in_guests(**file_system)
+    assert CephFS().check(asked) == []
+    assert client_options.client_of(asked) == client
+    assert client_options.kernel_mount_words(asked) == words
+    in_conf = [name for name in conf(asked)["client"] if name in ("rsize", "wsync", "nocrc")]
+    assert in_conf == []
+    assert ("ceph-fuse" in CephFS().needs_of_clients(asked).programs) == (client != "kernel")
+
+
+@pytest.mark.parametrize(
+    ("options_", "mount_options", "finding"),
+    [
+        ({"client": "best"}, {}, "client is 'best': it may be kernel or fuse"),
+        ({"client": "kernel"}, {"client_oc_size": 1}, "no option of the kernel's client: there are"),
+        ({}, {"rsize": "1,secret=x"}, "rsize is '1,secret=x': write a number"),
+        ({}, {"rsize": True}, "rsize is True: write a number"),
+        ({}, {"wsync": 1}, "wsync is 1: it may be true or false"),
+    ],
+)  # fmt: skip
+def test_options_of_the_kernels_client_are_checked_before_anything_starts(
+    options_: dict[str, Any], mount_options: dict[str, Any], finding: str
+) -> None:
+    asked = in_guests(options=options_, mount_options=mount_options)
+    assert finding in "\n".join(CephFS().check(asked))
+
+
+def test_the_kernels_client_is_refused_where_nodes_share_this_machines_kernel() -> None:
+    assert "client: kernel is for guests" in wrong(options={"client": "kernel"})
+    assert "no option of ceph-fuse" in wrong(mount_options={"rsize": 65536})
+
+
+class Guest:
+    """Answers by the first two words of a command; an error of this status where there is none."""
+
+    name = "c1"
+
+    def __init__(self, has_module: bool, mounted: str = "") -> None:
+        self.has_module, self.mounted = has_module, mounted
+        self.ran: list[str] = []
+
+    def run(self, argv: Sequence[str], **_: Any) -> Finished:
+        self.ran.append(argv[0] if argv[0] != "mount" else " ".join(argv))
+        if argv[-1] == clients.LOAD_CLIENT and not self.has_module:
+            raise RemoteCommandError("c1", argv, 1, "")
+        stdout = {"cat": f"a {self.mounted} rw 0 0\n" if self.mounted else "", "uname": "6.1.176\n"}
+        return Finished(stdout.get(argv[0], ""), "", 0.0)
+
+
+def test_a_guest_without_the_module_mounts_by_fuse_unless_the_kernel_is_asked_for() -> None:
+    by_kernel = "mount -i -t ceph -o name=admin 10.0.0.1:6789:/ /at"
+    for has_module, asked, ran in (
+        (True, None, by_kernel), (False, None, "ceph-fuse"), (True, "fuse", "ceph-fuse"), (True, "kernel", by_kernel),
+    ):  # fmt: skip
+        guest = Guest(has_module)
+        of = in_guests(options={} if asked is None else {"client": asked})
+        clients.mount(Site(of, (), (guest,), "/storage"), "10.0.0.1", "/at")
+        assert guest.ran[-2:] == [ran, "ls"]
+    asks = Site(in_guests(options={"client": "kernel"}), (), (Guest(False),), "/storage")
+    with pytest.raises(FileSystemError, match="on c1: its kernel has no module ceph"):
+        clients.mount(asks, "10.0.0.1", "/at")
+
+
+@pytest.mark.parametrize(
+    ("mounted", "name", "has_socket"),
+    [("/at ceph", "Linux 6.1.176", False), ("/at fuse.ceph-fuse", "ceph-fuse", True), ("", "none", False)],
+)  # fmt: skip
+def test_which_client_it_is_is_read_from_the_mount(
+    mounted: str, name: str, has_socket: bool
+) -> None:
+    guest = Guest(True, mounted)
+    assert clients.client_name(guest, "/at") == name
+    assert clients.has_socket(guest, "/at") == has_socket
 
 
 def test_an_object_store_in_memory_needs_no_disk() -> None:

@@ -50,24 +50,6 @@ done
 rm -rf -- "$1" "$2"
 """
 
-# Whether the client process of a mount lives.
-CLIENT_LIVES = r"""
-pid=$(cat "$1/client.admin.pid" 2>/dev/null)
-[ -n "$pid" ] && grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null && echo lives
-true
-"""
-
-# Ends the client process of a mount that hangs, and takes the mount away.
-END_CLIENT = r"""
-for file in /proc/[0-9]*/cmdline; do
-  words=$(tr '\0' ' ' <"$file" 2>/dev/null) || continue
-  pid=${file#/proc/}
-  case $words in ceph-fuse*"$1"*" $2 ") kill -9 "${pid%/cmdline}" 2>/dev/null ;; esac
-done
-if grep -q " $2 fuse.ceph-fuse " /proc/mounts; then umount -l -- "$2"; fi
-rm -f -- "$1/client.admin.pid" "$1/client.admin.asok"
-"""
-
 
 def osd_data(storage_path: str) -> str:
     """Directory of the object stores on a data server."""

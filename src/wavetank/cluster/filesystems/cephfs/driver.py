@@ -1,4 +1,4 @@
-"""CephFS: a monitor and metadata servers, object stores on each data server, mounted by ceph-fuse on compute nodes.
+"""CephFS: a monitor and metadata servers, object stores on each data server, mounted by ceph-fuse or kernels (clients.py).
 
 Developed with Ceph 16.2 (Debian 12). No manager runs: it only counts (``df`` shows no sizes). State is below /run,
 objects on the servers' local file systems; no secrets, daemons on the cluster's network only.
@@ -8,26 +8,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import logging
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping
 
 from wavetank.cluster.filesystems.base import (
-    ANSWER_TIMEOUT_S,
     NativeExport,
     Site,
     mount_line,
-    unmount_from,
     write_content,
 )
-from wavetank.cluster.filesystems.cephfs import options
-from wavetank.cluster.filesystems.cephfs.daemons import (
-    CLIENT_LIVES,
-    END_CLIENT,
-    FILE_SYSTEM,
-    Daemons,
-)
+from wavetank.cluster.filesystems.cephfs import clients, options
+from wavetank.cluster.filesystems.cephfs.client_options import client_of
+from wavetank.cluster.filesystems.cephfs.daemons import FILE_SYSTEM, Daemons
 from wavetank.cluster.filesystems.cephfs.options import CONFIGURATION, STATE, Layout
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
@@ -35,9 +28,6 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
 from wavetank.units import format_size
 
-log = logging.getLogger(__name__)
-
-MOUNT_TIMEOUT_S = 180.0
 PURGE_TIMEOUT_S = 10.0
 PURGED_BYTES_PER_S = 32 * 2**20
 SERVER_PROGRAMS = {
@@ -48,7 +38,6 @@ SERVER_PROGRAMS = {
     "ceph": "apt-get install ceph-common",
 }
 CLIENT_PROGRAMS = {
-    "ceph-fuse": "apt-get install ceph-fuse",
     "ceph": "apt-get install ceph-common",
     "setfattr": "apt-get install attr",
 }
@@ -80,8 +69,10 @@ class CephFS:
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """Programs of compute nodes."""
-        del spec
-        return Needs(programs=CLIENT_PROGRAMS, files={"/dev/fuse": "modprobe fuse"})
+        if client_of(spec) == "kernel":
+            return Needs(programs=CLIENT_PROGRAMS)
+        fuse = Needs({"ceph-fuse": "apt-get install ceph-fuse"}, {"/dev/fuse": "modprobe fuse"})
+        return Needs(programs=CLIENT_PROGRAMS) | fuse
 
     def install(self, site: Site) -> None:
         """Start monitor, object stores and metadata servers, and make the file system."""
@@ -94,7 +85,7 @@ class CephFS:
     def mount(self, site: Site) -> None:
         """Mount on all clients, and set the layouts of directories through the first."""
         path = self.mount_path(site)
-        on_all(site.clients, lambda host: _mount_on(host, path))
+        clients.mount(site, Daemons(site).monitor.address, path)
         first = site.clients[0]
         _set_layout(first, "dir", path, options.default_layout(site.spec).words())
         for name, layout in options.layouts(site.spec).items():
@@ -104,8 +95,7 @@ class CephFS:
 
     def unmount(self, site: Site) -> None:
         """Unmount from all clients, and wait until the client processes and their caches are gone."""
-        path = self.mount_path(site)
-        on_all(site.clients, lambda host: _unmount_and_wait(host, path))
+        clients.unmount(site, self.mount_path(site))
 
     def drop_server_caches(self, site: Site) -> str:
         """Empty the OSDs' own caches."""
@@ -120,6 +110,7 @@ class CephFS:
             "ceph": site.servers[0].run(["ceph-osd", "--version"]).stdout.strip(),
             "monitor": daemons.monitor.name,
             "metadata servers": ", ".join(host.name for host in daemons.metadata),
+            "client": clients.client_name(site.clients[0], path),
         }
         for pool in daemons.ceph("osd", "dump")["pools"]:
             found[f"pool {pool['pool_name']}"] = f"{pool['size']} copies, {pool['pg_num']} placement groups"  # fmt: skip
@@ -127,7 +118,8 @@ class CephFS:
         found["OSDs"] = ", ".join(f"{name} on {host.name}" for host, name in stores)
         named = [*stores, (daemons.monitor, "mon.a")]
         named += [(host, f"mds.{host.name}") for host in daemons.metadata]
-        named += [(host, "client.admin") for host in site.clients]
+        of_clients = [(host, "client.admin") for host in site.clients]
+        named += [each for each in of_clients if clients.has_socket(each[0], path)]
         found |= _agreed(named, options.asked_names(site.spec))
         for name in ("", *(n for n in options.layouts(site.spec) if n.endswith("/"))):
             found[f"layout of /{name}"] = _layout_words(site.clients[0], "dir", f"{path}/{name}")
@@ -163,9 +155,7 @@ class CephFS:
 
     def health(self, site: Site) -> list[str]:
         """Servers that the monitor misses, and mounts that are gone or do not answer."""
-        path = self.mount_path(site)
-        of_clients = on_all(site.clients, lambda host: _client_findings(host, path))
-        return [*Daemons(site).findings(), *(each for found in of_clients for each in found)]
+        return [*Daemons(site).findings(), *clients.findings(site, self.mount_path(site))]
 
     def native_export(self, site: Site) -> NativeExport:
         """By libcephfs; the gateway has the configuration."""
@@ -205,47 +195,6 @@ def _require_room(daemons: Daemons, size: int, servers: list[str] | None) -> Non
                 f"{format_size(room)} free. Give the cluster a larger storage.size"
             )
         time.sleep(0.5)
-
-
-def _mount_on(host: Host, path: str) -> None:
-    argv = ["ceph-fuse", "-c", CONFIGURATION, f"--admin_socket={STATE}/client.admin.asok", path]
-    try:
-        host.run(["mkdir", "-p", "--", path])
-        _try_twice(host, argv, path)  # in the background once it is mounted
-        host.run(["ls", "--", path], timeout_s=MOUNT_TIMEOUT_S)  # waits until it answers
-    except ClusterError as error:
-        raise FileSystemError(f"cannot mount cephfs on {host.name}: {error}") from error
-
-
-def _try_twice(host: Host, argv: list[str], path: str) -> None:
-    """Mount; a client that hangs at its start (seen once in sixty mounts, 16.2.15) is ended and started again."""
-    try:
-        host.run(argv, timeout_s=MOUNT_TIMEOUT_S / 3)
-    except RemoteCommandError as error:
-        if error.status is not None:
-            raise
-        log.warning("%s: ceph-fuse hung while mounting; it is started again", host.name)
-        host.run(["sh", "-c", END_CLIENT, "sh", STATE, path])
-        host.run(argv, timeout_s=MOUNT_TIMEOUT_S)
-
-
-def _unmount_and_wait(host: Host, path: str) -> None:
-    unmount_from(host, path, MOUNT_TIMEOUT_S)
-    deadline = time.monotonic() + MOUNT_TIMEOUT_S
-    while host.run(["sh", "-c", CLIENT_LIVES, "sh", STATE]).stdout:
-        if time.monotonic() > deadline:
-            raise FileSystemError(f"the client of {path} on {host.name} does not end")
-        time.sleep(0.02)
-
-
-def _client_findings(host: Host, path: str) -> list[str]:
-    try:
-        if " fuse.ceph-fuse " not in (mount_line(host, path) or ""):
-            return [f"cephfs is not mounted on {host.name} at {path} any more"]
-        host.run(["stat", "--", path], timeout_s=ANSWER_TIMEOUT_S)
-    except RemoteCommandError as error:
-        return [f"cephfs client on {host.name} died or does not answer: {error.stderr_tail}"]
-    return []
 
 
 def _set_layout(host: Host, what: str, path: str, value: str, field: str = "") -> None:

@@ -12,6 +12,12 @@ from dataclasses import dataclass
 
 from wavetank.cluster.components import Instance, OptionValue
 from wavetank.cluster.devices import n_mounted
+from wavetank.cluster.filesystems.cephfs.client_options import (
+    client_of,
+    client_problems,
+    kernel_option_problems,
+    options_of_ceph_fuse,
+)
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.units import MIB, format_size, parse_size
 
@@ -27,6 +33,7 @@ OWN: dict[str, Sequence[str] | range] = {
     "objectstore": ("bluestore", "memstore"),
     "osds_per_server": range(1, 9),
     "pg_num": range(1, 257),
+    "client": ("kernel", "fuse"),
 }
 # Measured with 16.2.15: a bluestore OSD 45 to 60 MiB and its caches, monitor 40, metadata server 28,
 # client 15 MiB and thrice its cache of objects while it writes.
@@ -168,8 +175,11 @@ def check_options(spec: ClusterSpec) -> Iterator[str]:
         problem = _option_problem(name, value)
         if problem:
             yield f"file_system.options {name}{problem}"
+    yield from client_problems(spec)
     for name, value in spec.file_system.mount_options.items():
-        if _MOUNT_OPTION.fullmatch(name) is None or _REACHES_OUT.search(name):
+        if client_of(spec) == "kernel":
+            yield from kernel_option_problems(name, value)
+        elif _MOUNT_OPTION.fullmatch(name) is None or _REACHES_OUT.search(name):
             yield f"file_system.mount_options {name} is no option of ceph-fuse that can be set: write, e.g., client_oc_size"
         elif _VALUE.fullmatch(word(value)) is None:
             yield f"file_system.mount_options {name}{_no_value(value)}"
@@ -320,7 +330,7 @@ def configuration(
         match = _NAME.fullmatch(option)
         if match is not None:
             sections[match[1]][match[2]] = word(value)
-    for option, value in spec.file_system.mount_options.items():
+    for option, value in options_of_ceph_fuse(spec).items():
         sections["client"][option] = word(value)
     return "".join(f"[{section}]\n{_lines(values)}" for section, values in sections.items())
 
@@ -340,7 +350,7 @@ def full_ratio(spec: ClusterSpec) -> float:
 def asked_names(spec: ClusterSpec) -> set[str]:
     """Names of Ceph's own options in a specification."""
     names = {match[2] for name in spec.file_system.options if (match := _NAME.fullmatch(name))}
-    return names | set(spec.file_system.mount_options)
+    return names | set(options_of_ceph_fuse(spec))
 
 
 def _cache_bytes(instance: Instance) -> int:
