@@ -86,6 +86,33 @@ if SSH:
         ),
     }
 
+# Set by clouds/aws_loopback.py, which runs this suite where instances are nodes.
+IN_AWS = "WAVETANK_TEST_AWS" in os.environ
+AWS: dict[str, Any] = {
+    "provider": "aws",
+    "instance": {"name": "c5.large"},
+    "cloud": {"region": "us-east-1", "ttl": "2 h", "budget": "5 USD", "ssh_from": "192.0.2.0/24"},
+}
+OWN_IMAGE = "ami-12c6146b"  # of the emulator
+
+
+def aws_cluster(file_system: dict[str, Any], n_io: int, **cloud: str) -> dict[str, Any]:
+    """Instances with a file system of ours."""
+    return {
+        **AWS,
+        "nodes": {"compute": 2, "io": n_io},
+        "file_system": {"mount": "/made-by-aws/mount", **file_system},
+        "cloud": {**AWS["cloud"], **cloud},
+    }
+
+
+if IN_AWS:
+    CLUSTERS = {
+        # an image of somebody's own: on debian-12 the kernel's server is preferred, and nodes have none
+        "aws-nfs": aws_cluster({"kind": "nfs"}, 1, image=OWN_IMAGE),
+        "aws-glusterfs": aws_cluster({"kind": "glusterfs"}, 2),
+    }
+
 
 def spec_of(kind: str, suffix: str) -> ClusterSpec:
     """A cluster of this kind, whose name is this process's and the test's own."""

@@ -16,6 +16,8 @@ from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.counters import CPU_S, SENT_BYTES
 from wavetank.cluster.host import Host, RunningCluster
 from wavetank.errors import ClusterError, RemoteCommandError
+from wavetank.job import Placement
+from wavetank.launchers.base import prefix_of
 
 pytestmark = [pytest.mark.cluster]
 
@@ -177,12 +179,13 @@ def test_a_daemon_that_dies_is_noticed(cluster: Cluster) -> None:
     assert cluster.health() == []
 
 
-def test_the_remote_shell_reaches_every_node(cluster: Cluster) -> None:
+def test_the_remote_shell_reaches_every_node(cluster: Cluster, tmp_path: Path) -> None:
     if not cluster.remote_shell:
         pytest.skip("wavetank-node is not built")
+    placement = Placement((), launcher_prefix=cluster.launcher_prefix)
     for host in cluster.compute_hosts:
         argv = [
-            *cluster.launcher_prefix,
+            *prefix_of(placement, tmp_path),
             *cluster.remote_shell,
             "-x",
             "-o",

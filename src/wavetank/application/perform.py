@@ -127,7 +127,11 @@ def perform(
             environment = {running.MARK: mark, **(tracer.environment if tracer else {})}
             waits = starter.mpi_family is None and isinstance(hosts[0], EndsMarked)
             words = starting(wanted, program, environment, starter, waits=waits)
-            argv, env = _command(cluster, starter, hosts[0], placed, words, scratch)
+            files = (
+                scratch / "launcher"
+            )  # they may go to the nodes, and the program's copy is none of them
+            files.mkdir()
+            argv, env = _command(cluster, starter, hosts[0], placed, words, files)
             tell(_where(cluster, placed, starter, wanted))
             _warn_of_cores(cluster, placed, tell)
             started = datetime.now(UTC)

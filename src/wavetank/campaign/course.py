@@ -135,11 +135,18 @@ class Course:
         self.store.add_missed(run.key)
         self.rules.miss(run.key)
 
-    def give_up(self, rest: Sequence[Run]) -> None:
-        """Record that what is left on a cluster is not tried."""
+    def give_up(self, rest: Sequence[Run], lost: Sequence[str] = ()) -> None:
+        """Record that what is left on a cluster is not tried now.
+
+        Args:
+            rest: what is left there.
+            lost: findings on its nodes that are gone; empty: it failed too often.
+        """
         if not rest:
             return
         reason = f"given up after {GIVE_UP_AFTER} failures in a row on this cluster"
+        if lost:
+            reason = f"given up for now, as nodes are gone: {'; '.join(lost)}"
         due = [run for run in rest if self.rules.is_ready(run)]
         self.n_failed += len(due)
         for run in due:

@@ -28,7 +28,7 @@ from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Failure, Key, Store
 from wavetank.campaign.variant_files import bench_with_same_files, make_room
-from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.host import RunningCluster, lost_nodes
 from wavetank.cluster.interrupts import held_back
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
@@ -219,11 +219,13 @@ def _measure_runs(campaign: _Campaign, sites: dict[str, _Site], runs: Sequence[R
             _take_down(campaign, sites.pop(run.cluster))
             continue
         if last in sites and last != run.cluster and not course.spec.flush:
-            _write_back(sites[last])
+            _write_back(campaign, sites[last])
         last = run.cluster
         if _measure_run(campaign, sites[run.cluster], run):
             later = (i for i, each in enumerate(waiting) if each.repetition > run.repetition)
             waiting.insert(next(later, len(waiting)), run)
+        if run.cluster in campaign.closed:  # it is of no use any more, and may cost
+            _take_down(campaign, sites.pop(run.cluster))
 
 
 def _release(campaign: _Campaign, sites: dict[str, _Site]) -> None:
@@ -237,10 +239,16 @@ def _take_down(campaign: _Campaign, site: _Site) -> None:
         site.stack.close()
 
 
-def _write_back(site: _Site) -> None:
-    """Have a cluster write what it still holds, so that it does not do so while another one is measured."""
-    for host in (*site.running.compute_hosts, *site.running.io_hosts):
-        host.run(["sync"], timeout_s=300.0)
+def _write_back(campaign: _Campaign, site: _Site) -> None:
+    """Have a cluster write what it still holds, so that it does not do so while another one is measured.
+
+    One that cannot says so again when it is measured itself.
+    """
+    try:
+        for host in (*site.running.compute_hosts, *site.running.io_hosts):
+            host.run(["sync"], timeout_s=300.0)
+    except WavetankError as error:
+        campaign.course.observer.says(f"{site.facts.name} holds what it cannot write: {error}")
 
 
 def _measure_run(campaign: _Campaign, site: _Site, run: Run) -> bool:
@@ -268,9 +276,11 @@ def _measure_run(campaign: _Campaign, site: _Site, run: Run) -> bool:
         ).model_copy(update={"application": run.application})
     except WavetankError as error:
         campaign.failed.add(run.key)
-        if course.record_failure(run, error):
+        is_broken = course.record_failure(run, error)
+        lost = lost_nodes(site.running)
+        if is_broken or lost:
             campaign.closed.add(run.cluster)
-            course.give_up(campaign.left_on(run.cluster))
+            course.give_up(campaign.left_on(run.cluster), lost)
         return False
     spent_s = time.monotonic() - started
     if campaign.repeats.again(run.key, measurement):

@@ -169,12 +169,12 @@ def parse_disk_numbers(numbers: list[str]) -> dict[str, float]:
 def parse_diskstats(text: str) -> dict[str, dict[str, float]]:
     """Counters of each disk by its number.
 
-    Sample of /proc/diskstats (Linux 6.18): ``   7       0 loop0 368 0 1504 75 419 ...``.
+    Sample of /proc/diskstats (Linux 6.18): ``   7       0 loop0 368 0 1504 75 419 ...``. Lines of other files may come before it.
     """
     found = {}
     for line in text.splitlines():
         words = line.split()
-        if len(words) >= 14:
+        if len(words) >= 14 and words[0].isdigit() and words[1].isdigit():
             found[f"{words[0]}:{words[1]}"] = parse_disk_numbers(words[3:])
     return found
 

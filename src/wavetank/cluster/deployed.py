@@ -24,6 +24,7 @@ from wavetank.cluster.host import (
     NamesLauncher,
     PassesThrough,
     SharesMachine,
+    lost_nodes,
 )
 from wavetank.cluster.providers.base import MakesHosts, Nodes
 from wavetank.cluster.spec import ClusterSpec
@@ -205,6 +206,10 @@ class DeployedCluster:
         if self.spec.has_volumes:
             return place_copies(self.compute_hosts, self.mount_path, sizes)
         return self.file_system.place_files(self.site, sizes)
+
+    def lost(self) -> list[str]:
+        """See host.LosesNodes."""
+        return lost_nodes(self.nodes)
 
     def health(self) -> list[str]:
         """Nodes, daemons and mounts that are gone."""

@@ -244,6 +244,19 @@ class SharesFiles(Protocol):
         """Whether they do."""
 
 
+@runtime_checkable
+class LosesNodes(Protocol):
+    """A cluster, or its nodes, of which some may end by themselves: instances that a cloud takes back."""
+
+    def lost(self) -> list[str]:
+        """Findings: nodes that are gone and do not come back; empty where that cannot be asked."""
+
+
+def lost_nodes(cluster: object) -> list[str]:
+    """Findings: nodes of a cluster that are gone and do not come back."""
+    return cluster.lost() if isinstance(cluster, LosesNodes) else []
+
+
 class RunningCluster(Protocol):
     """A cluster that is up, with its file system mounted."""
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from wavetank.cluster import deploy
+from wavetank.cluster.clouds.aws.account import Account
+from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.providers.aws import AwsProvider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
@@ -30,11 +32,15 @@ SECRETS = (ENVIRONMENT["AWS_SECRET_ACCESS_KEY"], ENVIRONMENT["AWS_SESSION_TOKEN"
 
 
 class Emulator:
-    """AWS as a process of this machine."""
+    """AWS as a process of this machine.
 
-    def __init__(self) -> None:
+    Args:
+        program: and its arguments; the default has instances that are no machines.
+    """
+
+    def __init__(self, *program: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(EMULATOR)],
+            [sys.executable, *(program or (str(EMULATOR),))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -64,10 +70,15 @@ class Emulator:
         return list(self._ask("left"))
 
     def _ask(self, path: str, body: object = None) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.url}/hostile/{path}".rstrip("/"), data=data)
-        with urllib.request.urlopen(request) as answer:
-            return json.loads(answer.read())
+        return ask(self.url, path, body)
+
+
+def ask(url: str, path: str, body: object = None) -> Any:
+    """Tell an emulator something, or have it tell."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{url}/hostile/{path}".rstrip("/"), data=data)
+    with urllib.request.urlopen(request) as answer:
+        return json.loads(answer.read())
 
 
 class QuickClock:
@@ -83,6 +94,12 @@ class QuickClock:
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.time += timedelta(seconds=seconds)
+
+
+def without_waits() -> None:
+    """Have this process wait for no account: the emulator shows everything at once."""
+    Account.pause = lambda self, n_before: None  # type: ignore[method-assign]
+    CloudProvider.clock = QuickClock()
 
 
 def body_of(name: str = "lab", **changes: Any) -> dict[str, Any]:

@@ -55,6 +55,8 @@ class Quiet(WSGIRequestHandler):
 class Hostile:
     """WSGI: moto behind it."""
 
+    restates = False  # every description of instances
+
     def __init__(self) -> None:
         self.moto = DomainDispatcherApplication(create_backend_app)
         self.clear()
@@ -284,7 +286,7 @@ class Hostile:
                     self.ending.setdefault(each, self.linger)
                     self._see_ended(each)
         if name.startswith("Describe") and (
-            self.hidden or self.ending or self.ended or self.forgets
+            self.restates or self.hidden or self.ending or self.ended or self.forgets
         ):
             return self._rewritten(name, text)
         return text
@@ -433,8 +435,13 @@ def _end_with_whoever_started_it() -> None:
     os._exit(0)
 
 
-if __name__ == "__main__":
+def serve(account: Hostile) -> None:
+    """Serve until standard input ends; the port is printed."""
     threading.Thread(target=_end_with_whoever_started_it, daemon=True).start()
-    server = make_server("127.0.0.1", 0, Hostile(), threaded=True, request_handler=Quiet)
+    server = make_server("127.0.0.1", 0, account, threaded=True, request_handler=Quiet)
     print(server.server_port, flush=True)
     server.serve_forever()
+
+
+if __name__ == "__main__":
+    serve(Hostile())

@@ -1,8 +1,9 @@
-"""The provider aws with hosts that are there: instances of the emulator that are nodes of a local cluster, over a real sshd."""
+"""The provider aws with hosts that are there: the contract suites and a campaign, on instances that are nodes of a local cluster."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -12,18 +13,15 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from contract_clusters import spec_of
 from leftovers import skip_unless_possible
 
 from waiting import HANG_S
 from wavetank.cluster import deploy
-from wavetank.cluster.clouds.bill import kept_bills
 from wavetank.cluster.spec import ClusterSpec
 
-PROGRAM = Path(__file__).parent / "aws_loopback.py"
-OWN_IMAGE = "ami-12c6146b"  # of the emulator
+PROGRAM = Path(__file__).with_name("aws_loopback.py")
 
 pytestmark = [
     pytest.mark.cluster,
@@ -35,32 +33,40 @@ pytestmark = [
 
 
 @pytest.fixture
-def machines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[deploy.DeployedCluster]:
-    """Three nodes that stand for instances."""
+def machines(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[deploy.DeployedCluster]:
+    """As many nodes as the test wants instances."""
     monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
-    body = spec_of("local-none", "cloud").model_dump(mode="json") | {"nodes": {"compute": 3}}
-    spec = ClusterSpec.model_validate(body)
+    body = spec_of("local-none", "cloud").model_dump(mode="json")
+    spec = ClusterSpec.model_validate(body | {"nodes": {"compute": request.param}})
     skip_unless_possible(spec)
     with deploy.deployed(spec) as up:
         yield up
 
 
-@pytest.mark.parametrize(("kind", "image"), [("glusterfs", "debian-12"), ("nfs", OWN_IMAGE)])
-def test_a_file_system_serves_on_instances_and_down_leaves_the_account_empty(
-    machines: deploy.DeployedCluster, kind: str, image: str
-) -> None:
+def in_aws(machines: deploy.DeployedCluster, *command: str) -> str:
+    """Run a command with the account; what it printed. Nothing is left in the account."""
+    argv = [*machines.launcher_prefix, sys.executable, str(PROGRAM), machines.name]
     done = subprocess.run(
-        [*machines.launcher_prefix, sys.executable, str(PROGRAM), machines.name, kind, image],
-        capture_output=True, text=True, check=False, timeout=1.9 * HANG_S,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout.splitlines()[-1])
-    assert said["read"] == "from one instance\n"
-    assert said["health"] == []
-    assert said["account"] == []
-    assert all(" /made-by-aws/mount fuse." in each for each in said["mounts"])
-    assert said["measured"]["status"] == "ok"  # by mpirun on one instance, a rank on each
-    assert sum(phase["bytes"] for phase in said["measured"]["phases"]) == 2 * 2 * 64 * 1024
-    assert said["limits"]["limits"].endswith(" on c1")
-    (kept,) = kept_bills()  # of instances that really were asked, from the account's own times
-    assert kept.end_utc is not None and kept.computed.total > 0
+        [*argv, *command], capture_output=True, text=True, check=False, timeout=1.9 * HANG_S
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    *said, left = done.stdout.splitlines()
+    assert json.loads(left) == []
+    return "\n".join(said)
+
+
+# All of both suites with one file system; of the other what differs from it. "aws-" is all of it with each.
+CHOSEN = os.environ.get(
+    "WAVETANK_TEST_AWS_CHOSEN", "aws-nfs or (aws-glusterfs and (placed or global or settings))"
+)
+SUITES = ("test_cluster_contract.py", "test_cluster_run_contract.py")
+
+
+@pytest.mark.parametrize("machines", [10], indirect=True)
+def test_the_contracts_hold_on_instances(machines: deploy.DeployedCluster) -> None:
+    suites = [str(Path(__file__).parents[1] / name) for name in SUITES]
+    options = ["-q", "-x", "-p", "no:cacheprovider", "-k", CHOSEN]
+    said = in_aws(machines, sys.executable, "-m", "pytest", *options, *suites)
+    assert "passed" in said

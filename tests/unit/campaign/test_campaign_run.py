@@ -2,7 +2,7 @@ import signal
 
 import pytest
 from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, app, facts, spec
-from measure_fakes import FakePerformer, Watch, abyss_result
+from measure_fakes import FakeCluster, FakePerformer, Watch, abyss_result
 
 from wavetank.campaign.judge import _notes, compare_campaign
 from wavetank.campaign.plan import make_plan
@@ -10,6 +10,7 @@ from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.compare.decisions import decide
 from wavetank.cost.prices import load_prices
+from wavetank.errors import RemoteCommandError
 from wavetank.measure.statistics import estimate
 
 NFS, GLUSTER = facts("nfs"), facts("gluster")
@@ -320,3 +321,53 @@ def test_missing_costs_and_usages_above_the_peak_are_said_in_the_notes(tmp_path)
         note for note in _notes(setting.spec, [above], decide([above]), None) if "above 100 %" in note
     ]  # fmt: skip
     assert "page caches" in told
+
+
+class InACloud(FakeCluster):
+    """Of which a node is gone as soon as something has failed on it."""
+
+    failed = False
+
+    def lost(self):
+        return ["c2: the cloud took its spot instance back"] if self.failed else []
+
+
+def test_a_cluster_whose_nodes_are_gone_is_taken_down_at_once_and_the_others_go_on(tmp_path):
+    setting = Setting(tmp_path)
+    clusters = {name: InACloud(name) for name in ("nfs", "gluster")}
+    up = setting.deployer.up
+    setting.deployer.up = lambda name: up(name) and clusters[name]
+
+    def taken_back(kernel):
+        clusters[setting.plan.runs[4].cluster].failed = True
+        return FAILED
+
+    first = setting.plan.runs[4].cluster  # the first of the second round
+    setting.performer = FakePerformer(*[abyss_result] * 4, taken_back, abyss_result)
+    outcome, _ = setting.run()
+    assert (outcome.n_measured, outcome.n_failed) == (8, 4)  # 2 of 6 were made there
+    assert turns(setting)[5:] == [name for name in clusters if name != first] * 4
+    assert setting.deployer.log[2] == ("down", first)
+    assert setting.deployer.log.count(("down", first)) == 1 and setting.deployer.up_now == []
+    assert any(
+        "given up for now, as nodes are gone: c2: the cloud took" in said
+        for said in setting.observer.said
+    )
+    again = Setting(tmp_path)
+    assert again.run()[0].n_measured == 4
+    assert again.deployer.log == [("up", first), ("down", first)]
+
+
+def test_a_cluster_that_cannot_write_what_it_holds_does_not_end_the_campaign(tmp_path):
+    setting = Setting(tmp_path, flush=False)
+    clusters = {name: FakeCluster(name) for name in ("nfs", "gluster")}
+    setting.deployer.up = lambda name: setting.deployer.up_now.append(name) or clusters[name]
+
+    def fails(argv, **_):
+        if argv == ["sync"]:
+            raise RemoteCommandError("c1", argv, 255, "No route to host")
+
+    for host in clusters["nfs"].compute_hosts:
+        host.run = fails
+    assert setting.run()[0].n_measured == 12
+    assert any("nfs holds what it cannot write" in said for said in setting.observer.said)

@@ -196,7 +196,8 @@ def test_what_a_host_over_ssh_tells_of_itself_is_read_with_gaps():
 def test_a_reading_of_a_host_has_its_own_device_and_disk_alone():
     text = (  # Linux 6.18: uptime, stat, net/dev, diskstats
         "1005.31 1162.66\ncpu  100 0 50 9 1 0 0 7 0 0\ncpu0 100 0 50 9 1 0 0 7 0 0\n"
-        "Inter-|   Receive |  Transmit\n face |bytes |bytes\n"
+        "Inter-|   Receive                                                |  Transmit\n"
+        " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n"
         "    lo: 5 1 0 0 0 0 0 0 5 1 0 0 0 0 0 0\n  eth0: 7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0\n"
         " 254       1 vda1 368 0 1504 75 419 161 548832 378 0 376 507 0 0 0 0 53 52\n"
         "   7       0 loop0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n"

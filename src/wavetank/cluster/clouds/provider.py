@@ -61,20 +61,32 @@ class CloudNodes(hosts.SshNodes):
 
     def health(self) -> list[str]:
         """What the account says of instances that do not run; of all others, hosts and daemons."""
-        ended = self._ended()
+        try:
+            ended = self._ended()
+        except ProviderError as error:
+            ended = {"": str(error)}
         asked = {name: host for name, host in self.hosts.items() if name not in ended}
         of_hosts = hosts.SshNodes(self.spec, self.directory, asked, self.storage_path).health()
         return [*ended.values(), *of_hosts]
 
+    def lost(self) -> list[str]:
+        """Instances that ended, see host.LosesNodes."""
+        try:
+            return list(self._ended().values())
+        except ProviderError:
+            return []
+
     def _ended(self) -> dict[str, str]:
+        """Findings by node.
+
+        Raises:
+            ProviderError: the account cannot be asked.
+        """
         found = engine.noted_lease(self.directory)
         if found is None:
             return {}
         region, key = found
-        try:
-            made = registry.cloud(self.provider, region).instances(key)
-        except ProviderError as error:
-            return {"": str(error)}
+        made = registry.cloud(self.provider, region).instances(key)
         return ended_instances(self.spec.node_names(), made)
 
 
