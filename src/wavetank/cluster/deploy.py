@@ -17,7 +17,7 @@ from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.filesystems.base import KnowsOptions, OutlivesNodes
 from wavetank.cluster.needs import Needs, needs_by_node
-from wavetank.cluster.providers.base import ExaminesHosts, TakesHosts
+from wavetank.cluster.providers.base import BootsKernels, ExaminesHosts, TakesHosts
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     ClusterDirectory,
@@ -51,9 +51,11 @@ def check(spec: ClusterSpec) -> list[str]:
     needs = needs_by_node(driver, as_hosts(spec))
     if isinstance(provider, ExaminesHosts):
         return findings + provider.examine(spec, needs)
+    kernel = provider.kernel_modules(spec) if isinstance(provider, BootsKernels) else None
     everything = functools.reduce(operator.or_, needs.values(), Needs())
     findings += [
-        f"file_system {spec.file_system.kind}: {finding}" for finding in everything.missing_here()
+        f"file_system {spec.file_system.kind}: {finding}"
+        for finding in everything.missing_here(kernel)
     ]
     if isinstance(driver, KnowsOptions) and not findings:
         findings += driver.unknown_options(spec)

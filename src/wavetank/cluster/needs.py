@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import os
+import platform
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -18,20 +21,76 @@ class Needs:
     Attributes:
         programs: name, or absolute path -> how to get it, e.g. "apt-get install rpcbind".
         files: absolute path -> how to get it, e.g. /dev/fuse -> "modprobe fuse".
+        modules: of the node's kernel, by name, loaded or not -> how to get it.
+        elsewhere: distribution (ID or ID_LIKE of os-release(5)) -> name, path or module -> how to get it there.
     """
 
     programs: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    modules: Mapping[str, str] = field(default_factory=dict)
+    elsewhere: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def __or__(self, other: Needs) -> Needs:
         """Both."""
-        return Needs({**self.programs, **other.programs}, {**self.files, **other.files})
+        distributions = dict.fromkeys((*self.elsewhere, *other.elsewhere))
+        return Needs(
+            {**self.programs, **other.programs},
+            {**self.files, **other.files},
+            {**self.modules, **other.modules},
+            {
+                name: {**self.elsewhere.get(name, {}), **other.elsewhere.get(name, {})}
+                for name in distributions
+            },
+        )
 
-    def missing_here(self) -> list[str]:
-        """Findings: what this machine lacks."""
-        missing = [(name, how) for name, how in self.programs.items() if find_program(name) is None]
-        missing += [(path, how) for path, how in self.files.items() if not Path(path).exists()]
-        return say_missing(missing)
+    def how(self, name: str, distribution: Sequence[str] = ()) -> str:
+        """How to get what is missing, on a distribution as os-release(5) names it: itself first, then what it is like."""
+        for each in distribution:
+            if name in self.elsewhere.get(each, {}):
+                return self.elsewhere[each][name]
+        return {**self.modules, **self.files, **self.programs}[name]
+
+    def missing_here(self, kernel: Path | None = None) -> list[str]:
+        """Findings: what this machine lacks.
+
+        Args:
+            kernel: directory with the modules of the nodes' kernel; None: of the kernel that runs here.
+        """
+        missing = [name for name in self.programs if find_program(name) is None]
+        missing += [path for path in self.files if not Path(path).exists()]
+        missing += [name for name in self.modules if not has_module(name, kernel)]
+        here = distribution_of(_text("/etc/os-release"))
+        return say_missing((name, self.how(name, here)) for name in missing)
+
+
+def has_module(name: str, kernel: Path | None = None) -> bool:
+    """Whether a kernel has a module: loaded, built in, or among the files that modprobe finds.
+
+    Sample of modules.dep (kmod 30): ``extra/lustre/fs/lustre.ko.xz: extra/lustre/net/lnet.ko.xz ...``.
+
+    Args:
+        name: of the module.
+        kernel: directory with its modules; None: of the kernel that runs here.
+    """
+    if kernel is None:
+        if Path("/sys/module", name).exists():
+            return True
+        kernel = Path("/lib/modules", platform.release())
+    listed = re.compile(rf"(^|/){re.escape(name)}\.ko(\.\w+)?(:|$)", re.MULTILINE)
+    return any(listed.search(_text(kernel / each)) for each in ("modules.dep", "modules.builtin"))
+
+
+def distribution_of(text: str) -> tuple[str, ...]:
+    """What os-release(5) says that a distribution is: ID, then ID_LIKE, e.g. rocky, rhel, centos, fedora."""
+    said = dict(re.findall(r"^(ID|ID_LIKE)=[\"']?([^\"'\n]*)", text, re.MULTILINE))
+    return (*said.get("ID", "").split(), *said.get("ID_LIKE", "").split())
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    try:
+        return Path(path).read_text(errors="replace")
+    except OSError:
+        return ""
 
 
 def say_missing(missing: Iterable[tuple[str, str]]) -> list[str]:

@@ -101,7 +101,10 @@ def _lines(choices: Choices, kind: InstanceType, io_kind: InstanceType | None) -
     yield ""
     yield "file_system: # the global one, that all compute nodes mount"
     yield _key(
-        "kind", fs, "nfs, glusterfs, cephfs, orangefs, gateway, existing, none; no default", 1
+        "kind",
+        fs,
+        "nfs, glusterfs, cephfs, orangefs, gateway, lustre, existing, none; no default",
+        1,
     )
     if fs == "gateway":
         yield _key(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from wavetank.cluster.host import Host
@@ -90,3 +91,11 @@ class MakesHosts(Protocol):
 
     def as_hosts(self, spec: ClusterSpec) -> ClusterSpec:
         """The specification with the key ssh; with addresses that nobody has until hosts are made."""
+
+
+@runtime_checkable
+class BootsKernels(Protocol):
+    """A provider whose nodes are made of this machine, but for the kernel: what file systems need of one is looked for there."""
+
+    def kernel_modules(self, spec: ClusterSpec) -> Path | None:
+        """Directory with the modules of the nodes' kernel; None where there is no such kernel, which ``check`` says."""

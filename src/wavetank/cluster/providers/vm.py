@@ -5,6 +5,7 @@ KVM, User-mode Linux or TCG: guests/hypervisors.py says which, and why.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -58,6 +59,15 @@ class VmProvider:
                 f"{format_size(here)}: ask for less instance.memory or fewer nodes"
             )
         return findings
+
+    def kernel_modules(self, spec: ClusterSpec) -> Path | None:
+        """Of the guests' kernel; see base.BootsKernels."""
+        choice = hypervisors.choose(spec.hypervisor)
+        if isinstance(choice, str):
+            return None
+        with contextlib.suppress(ProviderError):
+            return machines.machine(choice.hypervisor).modules()
+        return None
 
     def create(self, spec: ClusterSpec, *, leave: bool = False) -> GuestNodes:
         """Make the nodes, and boot a guest in each; see the protocol."""

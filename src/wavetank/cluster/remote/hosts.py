@@ -18,7 +18,7 @@ from pathlib import Path
 
 from wavetank.cluster.counters import Counters
 from wavetank.cluster.host import NOT_EMPTIED, Host, on_all
-from wavetank.cluster.needs import Needs, say_missing
+from wavetank.cluster.needs import Needs, distribution_of, say_missing
 from wavetank.cluster.remote import scripts
 from wavetank.cluster.remote.connection import (
     CONNECT_TIMEOUT_S,
@@ -342,10 +342,10 @@ def _same_machines(examined: Sequence[_Examined]) -> list[str]:
 def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> _Examined:
     """What a host says that it lacks. It is asked by its address: it has no home yet."""
     at = _mount_point(spec) if host.name in spec.compute_names() else ""
-    how = {**dict.fromkeys(scripts.TOOLS, "install coreutils, grep, sed and util-linux"), **needs.programs,
-           **needs.files}  # fmt: skip
-    words = [word for name in (*scripts.TOOLS, *needs.programs) for word in ("p", name)]
-    words += [word for path in needs.files for word in ("f", path)]
+    tools = Needs(dict.fromkeys(scripts.TOOLS, "install coreutils, grep, sed and util-linux"))
+    needs = tools | needs
+    asked = (("p", needs.programs), ("f", needs.files), ("k", needs.modules))
+    words = [word for kind, names in asked for name in names for word in (kind, name)]
     try:
         out = host.script(scripts.EXAMINE, host.home, at, *words, timeout_s=PREPARE_TIMEOUT_S)
     except ClusterError as error:
@@ -355,7 +355,8 @@ def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> _Examined:
         )
     findings = []
     machine = None
-    missing = []
+    distribution: tuple[str, ...] = ()
+    missing: list[tuple[str, str]] = []
     for line in out.splitlines():
         kind, _, what = line.partition(" ")
         if kind == "d":
@@ -364,8 +365,10 @@ def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> _Examined:
             findings.append(f"{what} is mounted already: give file_system.mount another path")
         elif kind == "i":
             machine = what
-        elif kind in ("p", "f"):
-            missing.append((what, how[what]))
+        elif kind == "o":
+            distribution = distribution_of(what.replace(";", "\n"))
+        elif kind in ("p", "f", "k"):
+            missing.append((what, needs.how(what, distribution)))
     findings = [f"{host.name}: {finding}" for finding in (*findings, *say_missing(missing))]
     return _Examined(host.name, machine, findings)
 

@@ -56,16 +56,19 @@ ADDRESSES = """{ ip -o addr show || ifconfig -a; } 2>/dev/null | tr -s ' /' '\\n
 true
 """
 
-# $1: directory, $2: mount point or nothing, then words "p NAME" (a program) and "f PATH" (a file).
-# A line for each that is missing, and "i" with what tells this machine from others.
+# $1: directory, $2: mount point or nothing, then words "p NAME" (a program), "f PATH" (a file) and "k NAME" (a module of the
+# kernel). A line for each that is missing, "i" with what tells this machine from others, "o" with what its distribution is.
 EXAMINE = """directory=$1 at=$2; shift 2
 printf 'i %s %s\\n' "$(cat /proc/sys/kernel/random/boot_id)" "$(ls -l /proc/self/ns/pid | sed 's/.*-> //')"
+printf 'o %s\\n' "$(grep -E '^ID(_LIKE)?=' /etc/os-release 2>/dev/null | tr '\\n' ';')"
+kernel=/lib/modules/$(cat /proc/sys/kernel/osrelease)
 [ -d "$directory" ] && [ -w "$directory" ] || printf 'd %s\\n' "$directory"
 if [ -n "$at" ] && grep -q " $at " /proc/mounts; then printf 'm %s\\n' "$at"; fi
 while [ $# -gt 1 ]; do
   case $1 in
     p) command -v -- "$2" >/dev/null 2>&1 || printf 'p %s\\n' "$2" ;;
     f) [ -e "$2" ] || printf 'f %s\\n' "$2" ;;
+    k) [ -e "/sys/module/$2" ] || grep -qs "/$2[.]ko" "$kernel/modules.dep" "$kernel/modules.builtin" || printf 'k %s\\n' "$2" ;;
   esac
   shift 2
 done

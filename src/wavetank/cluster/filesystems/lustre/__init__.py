@@ -1,0 +1,1 @@
+"""Lustre: targets on servers, mounted on clients."""

@@ -1,0 +1,221 @@
+"""What a cluster file may say of Lustre, and every way it can be wrong."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from wavetank.cluster.components import OptionValue
+from wavetank.cluster.filesystems.lustre.targets import (
+    SMALLEST_BYTES,
+    backend,
+    fsname,
+    option,
+    ost_bytes,
+    ost_devices,
+    targets,
+)
+from wavetank.cluster.filesystems.lustre_client.stripes import (
+    ALL,
+    LARGEST_BYTES,
+    Stripes,
+)
+from wavetank.cluster.filesystems.lustre_client.stripes import SMALLEST_BYTES as STRIPE_UNIT
+from wavetank.cluster.needs import has_module
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.units import format_size
+
+DEVICE = r"/dev/[A-Za-z0-9_./-]{1,100}"
+POOL = r"[A-Za-z0-9_-]{1,15}"  # LOV_MAXPOOLNAME of Lustre
+OSTS = r"[0-9]{1,4}(-[0-9]{1,4})?"
+# What may be written -> in words.
+OPTIONS: dict[str, tuple[str, str]] = {
+    "backend": ("ldiskfs|zfs", "ldiskfs or zfs"),
+    "fsname": (r"[A-Za-z0-9_-]{1,8}", "letters, digits, _ and -, 8 characters at most"),
+    "network": (r"(tcp|o2ib)[0-9]{0,3}", "a network of LNet, e.g. tcp or o2ib1"),
+    "mgs": ("mdt|own", "mdt (with the first MDT) or own (a target of its own)"),
+    "osts_per_server": (r"[1-9]|1[0-9]|2[0-4]", "a whole number, 1 to 24"),
+    "ost_devices": (rf"{DEVICE}(,{DEVICE}){{0,23}}", "block devices of each data server, e.g. /dev/sdb,/dev/sdc"),
+    "mdt_device": (DEVICE, "a block device of each metadata server, e.g. /dev/sdb"),
+    "mgs_device": (DEVICE, "a block device of the first metadata server, e.g. /dev/sdb"),
+    "pools": (rf"{POOL}:{OSTS}(,{OSTS})*(/{POOL}:{OSTS}(,{OSTS})*)*",
+              "pools with the indices of their OSTs, e.g. fast:0-1/slow:2,3"),
+    "pool": (POOL, "a pool of option pools"),
+    "directory_stripes": (r"-1|[1-9][0-9]{0,2}", "a whole number of MDTs, or -1 for all"),
+}  # fmt: skip
+# Parameters of lctl: of what they are; all take whole numbers but those with other words.
+NUMBER = ("[0-9]{1,9}", "a whole number")
+ON_CLIENTS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("osc.max_rpcs_in_flight", "osc.max_pages_per_rpc", "osc.max_dirty_mb", "osc.idle_timeout"), NUMBER),
+    "osc.checksums": ("[01]", "0 or 1"),
+    **dict.fromkeys(("mdc.max_rpcs_in_flight", "mdc.max_mod_rpcs_in_flight"), NUMBER),
+    **dict.fromkeys(("llite.max_read_ahead_mb", "llite.max_read_ahead_per_file_mb", "llite.max_read_ahead_whole_mb",
+                     "llite.statahead_max"), NUMBER),
+    "llite.fast_read": ("[01]", "0 or 1"),
+}  # fmt: skip
+ON_SERVERS: dict[str, tuple[str, str]] = {
+    "osd-ldiskfs.read_cache_enable": ("[01]", "0 or 1"),
+    "osd-ldiskfs.writethrough_cache_enable": ("[01]", "0 or 1"),
+    "obdfilter.brw_size": ("[0-9]{1,2}", "MiB, a whole number"),
+}
+# Where each of them is, below its first word; ospN of metadata servers have names as osc, which the last part tells apart.
+INSTANCES = {
+    "osc": "{}-OST*-osc-[^mM]*",
+    "mdc": "{}-MDT*-mdc-*",
+    "llite": "{}-*",
+    "osd-ldiskfs": "{}-OST*",
+    "obdfilter": "{}-OST*",
+}
+# mount.lustre(8), options of clients.
+MOUNT_OPTIONS = frozenset({"flock", "localflock", "noflock", "lazystatfs", "nolazystatfs", "user_xattr", "nouser_xattr",
+                           "always_ping", "verbose", "noverbose", "user_fid2path", "nouser_fid2path", "noencrypt",
+                           "noatime", "relatime"})  # fmt: skip
+LOCKS = ("flock", "localflock", "noflock")
+
+
+@dataclass(frozen=True)
+class Pool:
+    """OSTs with a name of their own."""
+
+    name: str
+    osts: tuple[int, ...]
+
+
+def problems(spec: ClusterSpec) -> Iterator[str]:
+    """What is wrong with a specification."""
+    yield from _place_problems(spec)
+    fs = spec.file_system
+    if fs.stripe.kind in ("replicated", "disperse"):
+        yield f"file_system lustre cannot keep {fs.stripe.kind} files as they are written: use stripe.kind sharded or distributed"
+    size = fs.stripe.size
+    if size is not None and (size % STRIPE_UNIT or size > LARGEST_BYTES):
+        yield f"file_system.stripe.size {format_size(size)}: Lustre has multiples of 64 KiB below 4 GiB"
+    wrong = list(_option_problems(fs.options))
+    yield from wrong
+    for key, value in fs.mount_options.items():
+        if key not in MOUNT_OPTIONS:
+            yield f"file_system.mount_options.{key}: lustre has no such option; it has {', '.join(sorted(MOUNT_OPTIONS))}"
+        elif not isinstance(value, bool):
+            yield f"file_system.mount_options.{key}: {value!r} is not possible: write true or false"
+    if not wrong:
+        yield from _target_problems(spec)
+
+
+def _place_problems(spec: ClusterSpec) -> Iterator[str]:
+    if spec.provider in ("local", "null"):
+        why = "one kernel has one LNet, so that all nodes would have the same address in it"
+        if not has_module("lustre"):
+            why = f"this kernel has no module lustre (neither loaded nor in its modules.dep), and {why}"
+        yield (
+            f"file_system lustre: nodes of provider {spec.provider} share this machine's kernel, and {why}. Use hosts or guests with "
+            "kernels of their own: provider ssh, aws or vm (docs/how-to/lustre.md); mounted already, it is kind: existing"
+        )
+    if spec.cloud is not None and not spec.cloud.image.startswith("ami-"):
+        yield (
+            f"file_system lustre: cloud.image {spec.cloud.image} has no servers of Lustre among its packages: take an image of your "
+            "own (ami-...) that has them (docs/how-to/lustre.md)"
+        )
+
+
+def _option_problems(options: Mapping[str, OptionValue]) -> Iterator[str]:
+    known = {**OPTIONS, **ON_CLIENTS, **ON_SERVERS}
+    for key, value in options.items():
+        if key not in known:
+            yield f"file_system.options.{key}: lustre has no such option here; it has {', '.join(sorted(known))}"
+        elif isinstance(value, bool) or re.fullmatch(known[key][0], str(value)) is None:
+            yield f"file_system.options.{key}: {value!r} is not possible: write {known[key][1]}"
+
+
+def _target_problems(spec: ClusterSpec) -> Iterator[str]:
+    if option(spec, "osts_per_server") is not None and ost_devices(spec):
+        yield "file_system.options: osts_per_server has no meaning with ost_devices, which is an OST each: remove it"
+    if option(spec, "mgs_device") is not None and option(spec, "mgs") != "own":
+        yield "file_system.options.mgs_device only has a meaning with mgs: own"
+    if backend(spec) == "zfs":
+        for key in spec.file_system.options:
+            if key.startswith("osd-ldiskfs."):
+                yield f"file_system.options.{key} has no meaning with backend: zfs: remove it"
+    on: dict[tuple[str, str], list[str]] = {}
+    for target in targets(spec):
+        if target.device is not None:
+            on.setdefault((target.server, target.device), []).append(target.name)
+    for (server, device), names in on.items():
+        if len(names) > 1:
+            yield f"file_system.options: {' and '.join(names)} would both be on {device} of {server}: name a device for each"
+    if not ost_devices(spec) and ost_bytes(spec) < SMALLEST_BYTES:
+        yield (
+            f"storage.size {format_size(spec.storage.size)} leaves {format_size(ost_bytes(spec))} for each OST, and an OST needs "
+            f"{format_size(SMALLEST_BYTES)}: give more storage.size, fewer osts_per_server, or metadata servers of their own"
+        )
+    yield from _pool_problems(spec)
+    wanted = int(option(spec, "directory_stripes") or 1)
+    if wanted > len(spec.metadata_names()):
+        yield (
+            f"file_system.options.directory_stripes {wanted} is more than the {len(spec.metadata_names())} metadata servers: see "
+            "file_system.metadata_servers"
+        )
+
+
+def _pool_problems(spec: ClusterSpec) -> Iterator[str]:
+    there = {target.index for target in targets(spec) if "ost" in target.kinds}
+    found = pools(spec)
+    for pool in found:
+        unknown = [str(index) for index in pool.osts if index not in there]
+        if unknown:
+            yield f"file_system.options.pools: {pool.name} names OST {', '.join(unknown)}; there are 0 to {len(there) - 1}"
+        if not pool.osts:
+            yield f"file_system.options.pools: {pool.name} has no OST: write ranges from the lower to the higher index"
+    names = [pool.name for pool in found]
+    if len(set(names)) < len(names):
+        yield "file_system.options.pools names a pool twice"
+    default = option(spec, "pool")
+    if default is not None and default not in names:
+        yield f"file_system.options.pool: {default} is none of the pools of option pools ({', '.join(names) or 'there are none'})"
+    for pool in found:
+        count = spec.file_system.stripe.count
+        if pool.name == default and count is not None and count > len(pool.osts):
+            yield f"file_system.stripe.count {count} is more than the {len(pool.osts)} OSTs of pool {default}"
+
+
+def pools(spec: ClusterSpec) -> tuple[Pool, ...]:
+    """Pools as the specification names them."""
+    text = option(spec, "pools")
+    found = []
+    for part in text.split("/") if text else []:
+        name, _, ranges = part.partition(":")
+        osts: list[int] = []
+        for each in ranges.split(","):
+            first, _, last = each.partition("-")
+            osts += range(int(first), int(last or first) + 1)
+        found.append(Pool(name, tuple(dict.fromkeys(osts))))
+    return tuple(found)
+
+
+def stripes_of_root(spec: ClusterSpec) -> Stripes:
+    """Stripes of new files: whole files one OST each, sharded ones over ``count`` or all."""
+    stripe = spec.file_system.stripe
+    count = 1 if stripe.kind == "distributed" else stripe.count or ALL
+    return Stripes(count=count, size=stripe.size, pool=option(spec, "pool"))
+
+
+def network(spec: ClusterSpec) -> str:
+    """Network of LNet, as lctl writes it: tcp0 is tcp."""
+    return re.sub(r"^([a-z0-9]*[a-z])0$", r"\1", option(spec, "network") or "tcp")
+
+
+def parameters(spec: ClusterSpec, known: Mapping[str, object]) -> dict[str, str]:
+    """Parameters of lctl with what they are to be, of those in ``known``, with the names of this file system."""
+    found = {}
+    for key, value in spec.file_system.options.items():
+        if key in known:
+            kind, _, name = key.partition(".")
+            found[f"{kind}.{INSTANCES[kind].format(fsname(spec))}.{name}"] = str(value)
+    return found
+
+
+def mount_words(spec: ClusterSpec) -> list[str]:
+    """Options of clients' mounts: locks over all clients, which ROMIO needs, unless others are asked for."""
+    asked = [key for key, value in spec.file_system.mount_options.items() if value is True]
+    own = [] if set(asked) & set(LOCKS) else ["flock"]
+    return ["-o", ",".join((*own, *asked))]
