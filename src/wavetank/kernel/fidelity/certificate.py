@@ -28,6 +28,7 @@ from wavetank.kernel.fidelity.names import names_differences, size_differences
 from wavetank.kernel.fidelity.order import OrderFidelity, compare_order
 from wavetank.kernel.fidelity.parts import parted_differences
 from wavetank.kernel.fidelity.phase_operations import found_alike, rank_differences
+from wavetank.kernel.fidelity.waiting import waiting_differences
 from wavetank.kernel.lowering.plan_reader import PlannedRun, read_plan
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.comparison.comparability import is_race
@@ -118,6 +119,7 @@ def _beside_phases(
         differences.append(f"rank {rank}{others}: {what}")
     differences += [*size_differences(plan, model), *names_differences(plan, kernel)]
     differences += [f"rank {rank}: {what}" for rank, what in parted_differences(plan)]
+    differences += waiting_differences(plan, kernel)
     if not (order.n_model or order.n_kernel or differences):
         return []
     totals_of = Totals(order.n_model, 0), Totals(order.n_kernel, 0)

@@ -40,11 +40,11 @@ from wavetank.model.document.program import DataStep, FileStep, PauseStep, Progr
 from wavetank.model.document.step_walks import flat
 
 _Key = int | str  # a communicator's index, or "file N" for collective calls on an MPI file
-_COLLECTIVE = frozenset(
+COLLECTIVE = frozenset(
     f"MPI_File_{verb}"
     for verb in ("open", "close", "sync", "set_view", "set_size", "preallocate", "seek_shared")
 )
-_MOST_MESSAGES = 16384  # of one wait: writers times readers; more is left to the collectives
+MOST_MESSAGES = 16384  # of one wait: writers times readers; more is left to the collectives
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ def find_waits(kernel: Kernel) -> Waits:
             _add_pair(kernel, pair, waits)
     _add_made_waits(kernel, waits)
     waits.n_certain = waits.number
-    if not pairs_of_processes and not _uses_mpi(kernel):
+    if not pairs_of_processes and not uses_mpi(kernel):
         _add_name_waits(kernel, waits)
-    pairs = list(_read_after_write(kernel))
+    pairs = list(read_after_write(kernel))
     if not pairs:
         return waits
     wanted = {phase.ph_id for pair in pairs for phase in pair}
@@ -116,7 +116,7 @@ def find_waits(kernel: Kernel) -> Waits:
         if (
             not readers
             or len(from_ranks | to_ranks) < 2
-            or len(from_ranks) * len(to_ranks) > _MOST_MESSAGES
+            or len(from_ranks) * len(to_ranks) > MOST_MESSAGES
         ):
             continue
         wait = Wait(waits.number, tuple(sorted(from_ranks)), tuple(sorted(to_ranks)))
@@ -132,7 +132,7 @@ def find_waits(kernel: Kernel) -> Waits:
     return waits
 
 
-def _uses_mpi(kernel: Kernel) -> bool:
+def uses_mpi(kernel: Kernel) -> bool:
     """Whether the application's ranks are MPI's: then messages that are not in the model may order them."""
     return bool(kernel.communicators) or any(phase.level == "mpiio" for phase in kernel.phases)
 
@@ -157,7 +157,7 @@ def _add_made_waits(kernel: Kernel, waits: Waits) -> None:
         if (
             all(map(_is_free, steps))
             and _unordered([maker], [user], meetings)
-            and len(maker.ranks) * len(user.ranks) <= _MOST_MESSAGES
+            and len(maker.ranks) * len(user.ranks) <= MOST_MESSAGES
         ):
             wait = Wait(waits.number, tuple(sorted(maker.ranks)), tuple(sorted(user.ranks)))
             waits.number += 1
@@ -189,9 +189,9 @@ def _add_pair(kernel: Kernel, pair: NamePair, waits: Waits) -> None:
     waits.before[pair.then].append(wait)
 
 
-def _read_after_write(kernel: Kernel) -> Iterator[tuple[Phase, Phase]]:
+def read_after_write(kernel: Kernel) -> Iterator[tuple[Phase, Phase]]:
     """Phases that write a file with later phases of other ranks that read it; outside of MPI, or write it."""
-    outside = not _uses_mpi(kernel)
+    outside = not uses_mpi(kernel)
     # Phases on members that one rank alone visits are on different files.
     apart = {
         file.file_id
@@ -257,7 +257,7 @@ def _count_syncs(step: Step, syncs: Counter[_Key]) -> None:
     for inner, times in flat([step]):
         if isinstance(inner, SyncStep):
             syncs[inner.communicator] += times * inner.count
-        elif isinstance(inner, FileStep) and inner.iop_type in _COLLECTIVE:
+        elif isinstance(inner, FileStep) and inner.iop_type in COLLECTIVE:
             syncs[f"file {inner.file_id}"] += times * inner.count
 
 

@@ -223,7 +223,7 @@ _STEPS = ("data", "do", "empty", "pair", "sync", "pause")
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_lowering_that_goes_wrong_is_noticed(tmp_path, monkeypatch, name):
-    """Or its plan is refused. Where ranks wait for each other is no part of a model, and not looked at."""
+    """Or its plan is refused."""
     model = MODELS[name]
     kernel = make_kernel(model, km.written(model, tmp_path))
     plan, n_changed = lower(kernel), 0

@@ -1,0 +1,219 @@
+"""Whether ranks wait for each other in a plan where one must come before another.
+
+What must come before what is asked of the kernel: reads after writes, names, processes (kernel/ordering). Whether it does is
+looked up in the plan alone: a signal behind the one and an await before the other, or a collective between the two. Which of
+them a lowering takes, and where it puts its lines, is its own decision, and not looked at.
+"""
+
+# Places in a program are numbers that programs of the kernel and of the plan have in common: step k, without collectives, is at
+# 2k + 1, and what lies before it at 2k. A lowering leaves out the collectives of MPI_Init and MPI_Finalize, and adds lines.
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from wavetank.kernel.document import calls
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.lowering.plan_reader import OwnStep, PlannedRun
+from wavetank.kernel.ordering.made_names import Place, made_pairs
+from wavetank.kernel.ordering.name_order import name_pairs
+from wavetank.kernel.ordering.process_order import process_pairs
+from wavetank.kernel.ordering.waits import COLLECTIVE, MOST_MESSAGES, read_after_write, uses_mpi
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    MixStep,
+    ProcessStep,
+    Step,
+    SyncStep,
+)
+from wavetank.model.document.step_walks import flat
+
+
+@dataclass
+class _Program:
+    """A program of the plan: what it has to do with other ranks, and where.
+
+    Attributes:
+        ranks: that perform it.
+        told: places and ranks of its signals and awaits, by word and number.
+        met: places of its collectives with their number so far, by communicator or file.
+        data: places of the first and the last data of each phase.
+        waiting: places of steps that may wait for other ranks themselves.
+    """
+
+    ranks: frozenset[int]
+    told: dict[tuple[str, int], list[tuple[int, frozenset[int]]]]
+    met: dict[int | str, list[tuple[int, int]]]
+    data: dict[int, tuple[int, int]] = field(default_factory=dict)
+    waiting: set[int] = field(default_factory=set)
+
+    def n_met(self, key: int | str, until: int) -> int:
+        """Collectives up to a place."""
+        return max((n for place, n in self.met.get(key, ()) if place <= until), default=0)
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Where some ranks end or begin something."""
+
+    program: _Program
+    ranks: frozenset[int]
+    place: int
+
+
+def waiting_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
+    """A sentence on each message between ranks that only one side has, and on each order that nothing keeps."""
+    ranks: defaultdict[int, set[int]] = defaultdict(set)
+    for rank, steps in plan.programs.items():
+        ranks[id(steps)].add(rank)
+    programs = {
+        number: _look_at(plan.programs[min(some)], frozenset(some))
+        for number, some in ranks.items()
+    }
+    yield from _one_sided(list(programs.values()))
+    together = _together(plan)
+    for why, first, then, is_certain in _orders(plan, kernel, programs):
+        if not first or not then:
+            continue  # they are not performed, which is said elsewhere
+        open_ = [(a, b) for a in first for b in then if not _is_before(a, b, together)]
+        may_wait = any(one.place in one.program.waiting for one in (*first, *then))
+        n_messages = len(_ranks(first)) * len(_ranks(then))
+        if open_ and (is_certain or (not may_wait and n_messages <= MOST_MESSAGES)):
+            a, b = open_[0]
+            yield f"rank {min(b.ranks)} does not wait for rank {min(a.ranks)}: {why}"
+
+
+def _look_at(steps: Sequence[Step | OwnStep], ranks: frozenset[int]) -> _Program:
+    program = _Program(ranks, defaultdict(list), defaultdict(list))
+    n_met: Counter[int | str] = Counter()
+    place = 0
+    for step in steps:
+        if isinstance(step, OwnStep):
+            if step.words[0] != "tick":
+                word, number, _, *others = step.words
+                program.told[word, int(number)].append((place, frozenset(map(int, others))))
+            continue
+        at = place if isinstance(step, SyncStep) else place + 1
+        place += 2 * (at > place)
+        for inner, times in flat([step]):
+            key: int | str | None = None
+            n = 0
+            if isinstance(inner, DataStep):
+                program.data[inner.ph_id] = (program.data.get(inner.ph_id, (at,))[0], at)
+            elif isinstance(inner, SyncStep):
+                key, n = inner.communicator, inner.count
+            elif isinstance(inner, FileStep) and inner.iop_type in COLLECTIVE:
+                key, n = f"file {inner.file_id}", inner.count
+            if key is not None:
+                n_met[key] += times * n
+                program.met[key].append((at, n_met[key]))
+            if _may_wait(inner):
+                program.waiting.add(at)
+    return program
+
+
+def _may_wait(step: Step) -> bool:
+    return isinstance(step, SyncStep | ProcessStep) or (
+        isinstance(step, FileStep) and calls.is_mpi(step.iop_type)
+    )
+
+
+def _one_sided(programs: Sequence[_Program]) -> Iterator[str]:
+    """Each signal is awaited once by those that it names, and each await is answered once by those that it names."""
+    sides: dict[str, defaultdict[int, list[tuple[_Program, frozenset[int]]]]] = {
+        "signal": defaultdict(list), "await": defaultdict(list),
+    }  # fmt: skip
+    for program in programs:
+        for (word, number), lines in program.told.items():
+            sides[word][number] += [(program, others) for _, others in lines]
+    for word, answer in (("signal", "await"), ("await", "signal")):
+        for number, told in sides[word].items():
+            answering = Counter(rank for one, _ in sides[answer][number] for rank in one.ranks)
+            for program, others in told:
+                if answering != Counter(others):
+                    yield f"rank {min(program.ranks)} has {word} {number} for ranks that have no {answer} of it, or another"
+
+
+def _together(plan: PlannedRun) -> dict[int | str, frozenset[int]]:
+    """Which ranks a collective's count is common to, by communicator or file."""
+    opened: defaultdict[str, set[int]] = defaultdict(set)
+    for rank, steps in plan.programs.items():
+        for step, _ in flat(steps):
+            if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
+                opened[f"file {step.file_id}"].add(rank)
+    found: dict[int | str, frozenset[int]] = dict(enumerate(map(frozenset, plan.communicators)))
+    return found | {key: frozenset(ranks) for key, ranks in opened.items()}
+
+
+def _orders(
+    plan: PlannedRun, kernel: Kernel, programs: dict[int, _Program]
+) -> Iterator[tuple[str, list[_Point], list[_Point], bool]]:
+    """What must come before what, why, and whether it must even beside steps that may wait for other ranks."""
+
+    def at(place: Place, *, end: bool) -> list[_Point]:
+        number, index = place
+        ranks = kernel.programs[number].ranks
+        found = programs.get(id(plan.programs.get(ranks[0])))
+        before = sum(map(_n_planned, kernel.programs[number].steps[: index + end]))
+        return [_Point(found, frozenset(ranks), 2 * before + (-1 if end else 1))] if found else []
+
+    pairs = list(process_pairs(kernel))
+    for pair in pairs:
+        first = [point for place in pair.first for point in at(place, end=True)]
+        yield "a process begins or ends there", first, at(pair.then, end=False), True
+    named: list[tuple[tuple[Place, ...], Place]]
+    named = [((one,), then) for one, then in made_pairs(kernel)]
+    if not pairs and not uses_mpi(kernel):
+        named += [(pair.first, pair.then) for pair in name_pairs(kernel)]
+    for places, then in named:
+        first = [point for place in places for point in at(place, end=True)]
+        yield (
+            "the one makes, removes or uses a name of the other",
+            first,
+            at(then, end=False),
+            False,
+        )
+    for written, read in read_after_write(kernel):
+        why = f"phase {read.ph_id} works on what phase {written.ph_id} wrote"
+        yield why, _data(programs, written.ph_id, 1), _data(programs, read.ph_id, 0), False
+
+
+def _data(programs: dict[int, _Program], ph_id: int, which: int) -> list[_Point]:
+    return [
+        _Point(program, program.ranks, program.data[ph_id][which])
+        for program in programs.values()
+        if ph_id in program.data
+    ]
+
+
+def _n_planned(step: Step) -> int:
+    """How many steps of a plan one of a kernel is, without collectives."""
+    if isinstance(step, MixStep):
+        n = [_n_planned(inner) for inner in step.steps]
+        return sum(n[which] for which in step.order)
+    if isinstance(step, FileStep):
+        return int(calls.performed(step.iop_type) is not None)
+    return int(not isinstance(step, SyncStep | ProcessStep))
+
+
+def _is_before(a: _Point, b: _Point, together: dict[int | str, frozenset[int]]) -> bool:
+    """Whether all that one has to do ends before another begins, on whatever rank."""
+    if a.ranks == b.ranks and len(a.ranks) == 1:
+        return True  # its own order is compared elsewhere
+    both = a.ranks | b.ranks
+    return any(
+        both <= ranks and b.program.n_met(key, b.place - 1) > a.program.n_met(key, a.place)
+        for key, ranks in together.items()
+    ) or any(
+        word == "signal"
+        and any(place > a.place and b.ranks <= others for place, others in told)
+        and any(place < b.place and a.ranks <= others for place, others in b.program.told.get(("await", number), ()))
+        for (word, number), told in a.program.told.items()
+    )  # fmt: skip
+
+
+def _ranks(points: Sequence[_Point]) -> frozenset[int]:
+    return frozenset[int]().union(*(point.ranks for point in points))
