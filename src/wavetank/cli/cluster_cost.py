@@ -197,6 +197,7 @@ def _network(baseline: int | None, words: str) -> str:
 
 
 def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str, str, str]]:
+    from wavetank.cluster.devices import emulated_words
     from wavetank.cluster.instance_types import aws_instances
     from wavetank.cluster.volumes import volume_rates
     from wavetank.cost.storage import storage_of, storage_words
@@ -204,7 +205,7 @@ def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str,
 
     if spec.file_system.kind in MANAGED:
         for use in storage_of(spec):
-            yield "file system", "does not come up here", storage_words(use)
+            yield "file system", "comes up with provider aws alone", storage_words(use)
         return
     storage, holders = spec.storage, spec.storage_names()
     what = f"storage of {', '.join(holders)}"
@@ -220,6 +221,8 @@ def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str,
         for key in ("read_iops", "write_iops")
         if key in rates
     ]
+    words = emulated_words(storage)
+    limits += [words] if words else []
     here = f"{n}{format_size(storage.size)}, {', '.join(limits) or 'no limit'}"
     if storage.on == "ebs":
         rate, iops = volume_rates(storage)
@@ -235,4 +238,5 @@ def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str,
         there = f"{storage.devices} of the instance's own disks{size}; rates not published"
     else:
         there = "not said (storage.on)"
+    there += ", striped by mdadm" if storage.striped > 1 else ""
     yield what, here if is_local else "-", there

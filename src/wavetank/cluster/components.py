@@ -223,7 +223,8 @@ class FileSystem(Record):
     )
     capacity: Size | None = Field(
         default=None,
-        description="of 'fsx-lustre' only: 1200 GiB, 2400 GiB or a multiple of 2400 GiB; the default is 1200 GiB",
+        description="of 'fsx-lustre': 1200 GiB, 2400 GiB or a multiple of 2400 GiB, the default is 1200 GiB; of 'efs', which "
+        "grows by itself: what is stored at most, by which it is priced",
     )
     throughput_per_tib: Literal[125, 250, 500, 1000] | None = Field(
         default=None,
@@ -232,6 +233,10 @@ class FileSystem(Record):
     throughput: Literal["elastic", "bursting"] | Rate | None = Field(
         default=None,
         description="of 'efs' only: elastic, bursting, or a provisioned rate, e.g. '100 MiB/s'; the default is elastic",
+    )
+    tls: bool | None = Field(
+        default=None,
+        description="of 'efs' only: whether data are encrypted on their way; the default is not",
     )
     stripe: Stripe = Stripe()
     options: dict[Option, OptionValue] = Field(
@@ -288,6 +293,16 @@ class Storage(Record):
     def node_bytes(self) -> int:
         """Capacity of all devices of a node."""
         return self.size * self.devices
+
+    @property
+    def striped(self) -> int:
+        """Devices that are one: all of a node (RAID 0), else each by itself."""
+        return self.devices if self.devices_as == "raid0" else 1
+
+    @property
+    def mounted_bytes(self) -> int:
+        """Capacity of each local file system of a node."""
+        return self.size * self.striped
 
     @property
     def cloud_bytes(self) -> int:

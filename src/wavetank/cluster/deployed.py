@@ -26,6 +26,7 @@ from wavetank.cluster.host import (
     SharesMachine,
     lost_nodes,
 )
+from wavetank.cluster.managed import HasService
 from wavetank.cluster.providers.base import MakesHosts, Nodes
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, SpecError
@@ -143,8 +144,9 @@ class DeployedCluster:
         clients = tuple(outside.get(host.name, host) for host in self.compute_hosts)
         metadata = tuple(self.nodes.hosts[name] for name in self.spec.metadata_names())
         gateways = tuple(self.nodes.hosts[name] for name in self.spec.gateway_names())
+        service = self.nodes.service if isinstance(self.nodes, HasService) else None
         return Site(
-            as_hosts(self.spec), self.io_hosts, clients, self.nodes.storage_path, metadata, gateways
+            as_hosts(self.spec), self.io_hosts, clients, self.nodes.storage_path, metadata, gateways, service
         )  # fmt: skip
 
     @property

@@ -64,7 +64,20 @@ def device_paths(storage: Storage, base: str) -> tuple[str, ...]:
 
 def n_mounted(storage: Storage) -> int:
     """Local file systems of a node: one on each device, or one on all of them (RAID 0)."""
-    return storage.devices if storage.devices_as == "servers" else 1
+    return storage.devices // storage.striped
+
+
+def emulated_words(storage: Storage) -> str:
+    """How devices that are striped in a cloud are emulated; empty where there are none.
+
+    One device stands for all: kernels of small machines and containers have neither md nor the device mapper.
+    """
+    n = storage.striped
+    return (
+        ""
+        if n == 1
+        else f"one device in place of {n} striped ones (RAID 0), with {n} times the capacity and the rates"
+    )
 
 
 def device_problems(key: str, storage: Storage, instances: Iterable[Instance]) -> Iterator[str]:
@@ -110,13 +123,12 @@ def unmade_devices(storage: Storage, provider: str, driver: object) -> Iterator[
             yield f"storage.devices_as: servers: provider {provider} makes one device of several: write raid0"
     elif provider != "local":
         yield f"storage.devices: provider {provider} has one device on a node; leave devices out, or take provider local"
-    elif storage.devices_as == "raid0":
-        yield (
-            "storage.devices_as: raid0 needs a striping device (md or the device mapper), which provider local does not make. "
-            "Write devices_as: servers, a data server on each device"
-        )
-    elif driver is not None and not isinstance(driver, ServesDevices):
+    elif (
+        storage.devices_as == "servers"
+        and driver is not None
+        and not isinstance(driver, ServesDevices)
+    ):
         yield (
             f"storage.devices: {getattr(driver, 'kind', 'this file system')} has one server with one device on a node here. "
-            "Take glusterfs or cephfs, or leave devices out"
+            "Take glusterfs or cephfs, write devices_as: raid0, or leave devices out"
         )

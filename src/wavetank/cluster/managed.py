@@ -6,6 +6,8 @@ Sizes and throughputs: the CreateFileSystem operations of FSx and EFS as botocor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from wavetank.cluster.components import MANAGED, FileSystem
 from wavetank.units import GIB, MIB, format_size
@@ -13,6 +15,43 @@ from wavetank.units import GIB, MIB, format_size
 FSX_SMALLEST_BYTES = 1200 * GIB
 FSX_STEP_BYTES = 2400 * GIB
 EFS_LARGEST_PROVISIONED = 3414 * MIB  # bytes per second
+
+
+@dataclass(frozen=True)
+class Service:
+    """A file system that the cloud runs, as clients reach it.
+
+    Attributes:
+        address: what is mounted: of FSx for Lustre "NAME@tcp:/MOUNT-NAME", of EFS the address of its mount target.
+        name: of its servers in the domain name system.
+    """
+
+    address: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What is paid for of a file system that the cloud runs.
+
+    Attributes:
+        name: in price tables.
+        size_bytes: capacity of FSx; of EFS what it says that it stores.
+        throughput_bytes_per_s: provisioned, of EFS; None: none is bought.
+    """
+
+    name: str
+    size_bytes: int
+    throughput_bytes_per_s: int | None = None
+
+
+@runtime_checkable
+class HasService(Protocol):
+    """Nodes that a cloud made together with a file system."""
+
+    @property
+    def service(self) -> Service | None:
+        """The file system; None where there is none, or not yet."""
 
 
 def fsx_deployment(fs: FileSystem) -> str:
@@ -30,22 +69,37 @@ def fsx_throughput_per_tib(fs: FileSystem) -> int | None:
     return (fs.throughput_per_tib or 125) if fsx_deployment(fs) == "PERSISTENT_2" else None
 
 
+def fsx_price_name(deployment: str, per_tib: int | None) -> str:
+    """A file system of FSx for Lustre in price tables; with what it moves for each TiB where that is bought."""
+    name = "fsx-lustre-" + deployment.lower().replace("_", "-")
+    return name if per_tib is None else f"{name}-{per_tib}"
+
+
 def managed_problems(fs: FileSystem) -> Iterator[str]:
     """What does not fit together among the keys of managed file systems."""
-    for key in ("deployment", "capacity", "throughput_per_tib"):
+    for key in ("deployment", "throughput_per_tib"):
         if getattr(fs, key) is not None and fs.kind != "fsx-lustre":
             yield f"file_system.{key} only has a meaning with kind: fsx-lustre, not {fs.kind}"
-    if fs.throughput is not None and fs.kind != "efs":
-        yield f"file_system.throughput only has a meaning with kind: efs, not {fs.kind}"
-    if fs.kind not in MANAGED:
-        return
-    for key in ("servers", "path", "prefix"):
-        if getattr(fs, key) is not None:
-            yield f"file_system.{key} has no meaning with kind: {fs.kind}: the cloud runs its servers"
-    if fs.kind == "efs":
-        if isinstance(fs.throughput, int) and not MIB <= fs.throughput <= EFS_LARGEST_PROVISIONED:
-            yield "file_system.throughput: EFS can be provisioned with 1 to 3414 MiB/s"
-        return
+    if fs.capacity is not None and fs.kind not in MANAGED:
+        yield f"file_system.capacity only has a meaning with kind: fsx-lustre or efs, not {fs.kind}"
+    for key in ("throughput", "tls"):
+        if getattr(fs, key) is not None and fs.kind != "efs":
+            yield f"file_system.{key} only has a meaning with kind: efs, not {fs.kind}"
+    if fs.kind in MANAGED:
+        for key in ("servers", "path", "prefix"):
+            if getattr(fs, key) is not None:
+                yield f"file_system.{key} has no meaning with kind: {fs.kind}: the cloud runs its servers"
+        yield from _efs_problems(fs) if fs.kind == "efs" else _fsx_problems(fs)
+
+
+def _efs_problems(fs: FileSystem) -> Iterator[str]:
+    if isinstance(fs.throughput, int) and not MIB <= fs.throughput <= EFS_LARGEST_PROVISIONED:
+        yield "file_system.throughput: EFS can be provisioned with 1 to 3414 MiB/s"
+    if fs.capacity == 0:
+        yield "file_system.capacity: what is stored at most is more than nothing"
+
+
+def _fsx_problems(fs: FileSystem) -> Iterator[str]:
     size = fsx_capacity(fs)
     if size != FSX_SMALLEST_BYTES and (size == 0 or size % FSX_STEP_BYTES):
         yield (

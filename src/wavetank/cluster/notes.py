@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from wavetank.cluster.components import CLOUDS, DISK_LIMITS, MAKES_NODES, Instance
+from wavetank.cluster.devices import emulated_words
 from wavetank.cluster.instance_limits import GROUPS, catalogue_limits
 from wavetank.cluster.instance_types import InstanceType, aws_instances, nearest
 from wavetank.cluster.spec import ClusterSpec
@@ -100,6 +101,11 @@ def _of_devices(spec: ClusterSpec) -> Iterator[str]:
     )
     if storage.devices > 1 and shared:
         yield f"the {storage.devices} devices of a node have its disk limits in equal parts; a cloud lets one have all"
+    striped = emulated_words(storage)
+    if striped:
+        yield (
+            f"storage is {striped}: requests of the stripe's size and below, one after another, may be faster than on a real array"
+        )
     if spec.placement is not None:
         yield f"placement {spec.placement} is not emulated: all nodes are on this machine"
 

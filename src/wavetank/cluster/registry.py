@@ -6,7 +6,6 @@ import importlib
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
-from wavetank.cluster.components import MANAGED
 from wavetank.errors import SpecError
 
 if TYPE_CHECKING:
@@ -23,7 +22,9 @@ PROVIDERS: dict[str, str] = {
 }
 FILE_SYSTEMS: dict[str, str] = {
     "cephfs": "wavetank.cluster.filesystems.cephfs.driver:CephFS",
+    "efs": "wavetank.cluster.filesystems.efs.driver:EFS",
     "existing": "wavetank.cluster.filesystems.existing.driver:Existing",
+    "fsx-lustre": "wavetank.cluster.filesystems.fsx_lustre.driver:FsxLustre",
     "gateway": "wavetank.cluster.filesystems.gateway.driver:Gateway",
     "glusterfs": "wavetank.cluster.filesystems.glusterfs.driver:GlusterFS",
     "lustre": "wavetank.cluster.filesystems.lustre.driver:Lustre",
@@ -63,15 +64,7 @@ def file_system(kind: str) -> FileSystemDriver:
     Raises:
         SpecError: there is none of this name.
     """
-    try:
-        return cast("FileSystemDriver", _load("file system", kind, FILE_SYSTEMS, FILE_SYSTEM_GROUP))
-    except SpecError:
-        if kind not in MANAGED:
-            raise
-        raise SpecError(
-            f"file_system {kind} is a service of AWS that wavetank does not bring up. 'wavetank cluster plan' shows its price, "
-            "'wavetank cluster export' writes it for ParallelCluster; mounted already, it is kind: existing"
-        ) from None
+    return cast("FileSystemDriver", _load("file system", kind, FILE_SYSTEMS, FILE_SYSTEM_GROUP))
 
 
 def cloud(name: str, region: str | None) -> Cloud:

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from wavetank.cluster.components import MANAGED, Storage
-from wavetank.cluster.managed import fsx_capacity, fsx_deployment, fsx_throughput_per_tib
+from wavetank.cluster.managed import (
+    fsx_capacity,
+    fsx_deployment,
+    fsx_price_name,
+    fsx_throughput_per_tib,
+)
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
 from wavetank.cost.prices import PriceTable, StoragePrice
@@ -57,14 +62,11 @@ def storage_of(spec: ClusterSpec) -> tuple[StorageUse, ...]:
     fs = spec.file_system
     found = []
     if fs.kind == "fsx-lustre":
-        per_tib = fsx_throughput_per_tib(fs)
-        name = "fsx-lustre-" + fsx_deployment(fs).lower().replace("_", "-")
-        found.append(
-            StorageUse(name if per_tib is None else f"{name}-{per_tib}", 1, fsx_capacity(fs))
-        )
+        name = fsx_price_name(fsx_deployment(fs), fsx_throughput_per_tib(fs))
+        found.append(StorageUse(name, 1, fsx_capacity(fs)))
     elif fs.kind == "efs":
         rate = fs.throughput if isinstance(fs.throughput, int) else None
-        found.append(StorageUse("efs", 1, None, None, rate))
+        found.append(StorageUse("efs", 1, fs.capacity, None, rate))
     elif fs.kind != "existing":
         found += _volumes(spec.storage, len(spec.storage_names()))
     if spec.temporary is not None:

@@ -133,6 +133,18 @@ def create(spec: ClusterSpec) -> None:
     AwsProvider().create(spec)
 
 
+LUSTRE = {"kind": "fsx-lustre"}
+NFS_BY_AWS = {"kind": "efs", "capacity": "10 GiB"}
+REAPER = "arn:aws:iam::123456789012:role/reaper"
+
+
+def served_of(file_system: dict[str, Any], **changes: Any) -> ClusterSpec:
+    """A cluster whose file system is run by the cloud."""
+    cloud = {"reaper": REAPER, "image": "ubuntu-24.04", **changes.pop("cloud", {})}
+    nodes = {"compute": 2}
+    return spec_of(file_system=file_system, nodes=nodes, cloud=cloud, **changes)
+
+
 def of(made: list[dict[str, list[str]]], action: str) -> list[dict[str, str]]:
     return [
         {key: value[0] for key, value in each.items()}

@@ -19,6 +19,7 @@ import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -26,6 +27,8 @@ os.environ |= {
     "MOTO_EC2_ENABLE_INSTANCE_TYPE_VALIDATION": "1",
     "MOTO_EC2_ENABLE_KEYPAIR_VALIDATION": "1",
 }
+sys.path.insert(0, str(Path(__file__).parent))
+from aws_served import Served, efs_call
 from moto.backends import get_backend
 from moto.ec2.models import ec2_backends
 from moto.moto_server.werkzeug_app import (
@@ -62,6 +65,7 @@ class Hostile:
         self.clear()
 
     def clear(self) -> None:
+        self.served = Served()
         self.calls: list[str] = []
         self.made: list[dict[str, list[str]]] = []  # parameters of calls that make something
         self.no_room: list[str] = []  # zones
@@ -109,11 +113,18 @@ class Hostile:
                 "Request would have succeeded, but DryRun flag is set.",
             )
         own = self._own(service, name, region, asked, body)
+        if own is None:
+            own = self.served.before(service, name, region, path, body)
         if own is not None:
-            return _answer(start, *own)
+            of_json = service in ("fsx", "elasticfilesystem") and isinstance(own[0], int)
+            return _json_error(start, *own) if of_json else _answer(start, *own)
         status, headers, text = _collect(self.moto, environ)
         if status.startswith("200"):
             text = self._after(name, region, asked, text)
+        if status.startswith("20"):
+            text = self.served.after(service, name, region, body, text, self.uses)
+            if name in ("CreateFileSystem", "CreateMountTarget", "CreateSchedule"):
+                self.made.append({"Action": [name], "Body": [body.decode()]})
         start(status, [(k, v) for k, v in headers if k.lower() != "content-length"])
         return [text]
 
@@ -123,6 +134,8 @@ class Hostile:
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         if target:
             return f"{service}:{target.rpartition('.')[2]}"
+        if service == "elasticfilesystem":
+            return f"{service}:{efs_call(environ['REQUEST_METHOD'], environ['PATH_INFO'])}"
         verb = {"GET": "ListSchedules", "POST": "CreateSchedule", "DELETE": "DeleteSchedule"}
         return f"{service}:{verb.get(environ['REQUEST_METHOD'], '?')}"
 
@@ -141,7 +154,8 @@ class Hostile:
             found = self._left()
         else:
             for key, value in json.loads(body).items():
-                setattr(self, key, value)
+                of_served = key.removeprefix("served_")
+                setattr(self if of_served == key else self.served, of_served, value)
             for instance in self.ended:
                 self._end(instance)
             if self.older_s:
@@ -151,7 +165,7 @@ class Hostile:
 
     def _left(self) -> list[str]:
         """What there is, whatever is shown: of every region, without what every account has."""
-        left = [f"placement group {name}" for _, name in self.groups]
+        left = [f"placement group {name}" for _, name in self.groups] + self.served.left()
         for region, backend in ec2_backends[ACCOUNT].items():
             left += [
                 f"{region} {instance.id} {instance._state.name}"
@@ -384,6 +398,12 @@ def _error(start: Respond, status: int, code: str, message: str) -> Iterable[byt
         "<RequestID>1</RequestID></Response>"
     ).encode()
     start(f"{status} Error", [("Content-Type", "text/xml"), ("Content-Length", str(len(text)))])
+    return [text]
+
+
+def _json_error(start: Respond, status: int, code: str, message: str) -> Iterable[bytes]:
+    text = json.dumps({"__type": code, "ErrorCode": code, "message": message}).encode()
+    start(f"{status} Error", [("Content-Type", "application/json"), ("x-amzn-errortype", code)])
     return [text]
 
 

@@ -1,6 +1,8 @@
 """A program that kills wavetank after each of its calls to AWS, and then calls ``down`` or ``prune``: a line for each try.
 
-Usage: aws_killed.py up|down|prune URL FOLDER FIRST EACH: killed after call FIRST, FIRST + EACH and so on.
+Usage: aws_killed.py up|down|prune URL FOLDER FIRST EACH KIND: killed after call FIRST, FIRST + EACH and so on, of a cluster with a file
+system of that kind. With one that AWS runs, calls are counted from the first that makes, or deletes, what serves it: those before are
+as of the others.
 It forks a process for each try: boto3 reads its data once.
 """
 
@@ -18,7 +20,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 import boto3
-from aws_account import ENVIRONMENT, Emulator, QuickClock, spec_of
+from aws_account import (
+    ENVIRONMENT,
+    LUSTRE,
+    NFS_BY_AWS,
+    REAPER,
+    Emulator,
+    QuickClock,
+    served_of,
+    spec_of,
+)
 
 from wavetank.cluster import deploy
 from wavetank.cluster.clouds import engine
@@ -34,6 +45,16 @@ from wavetank.errors import ClusterError
 
 # What a killed process asked for is shown by then; the tests of late answers do without this.
 AFTER = timedelta(minutes=5)
+SPECS = {
+    "glusterfs": spec_of(cloud={"reaper": REAPER}),
+    "fsx-lustre": served_of(LUSTRE),
+    "efs": served_of(NFS_BY_AWS),
+}
+FIRST_OF_SERVED = {
+    "up": ("CreateFileSystem",),
+    "prune": ("CreateFileSystem",),
+    "down": ("DeleteFileSystem", "DeleteMountTarget"),
+}
 
 
 class Elsewhere(Emulator):
@@ -48,7 +69,7 @@ def up() -> None:
     directory = directory_of("lab")
     directory.claim()
     directory.note(do="provider", name="aws")
-    AwsProvider().create(spec_of(cloud={"reaper": "arn:aws:iam::123456789012:role/reaper"}))
+    AwsProvider().create(SPECS[sys.argv[6]])
 
 
 def down() -> None:
@@ -107,12 +128,25 @@ def _count(writing: int, killed_after: int | None) -> None:
     account.Account.call = counted  # type: ignore[method-assign]
 
 
+def _calls_before(how: str, aws: Elsewhere, later: QuickClock) -> int:
+    """Calls before the first that makes, or deletes, what serves the cluster."""
+    aws.reset()
+    CloudProvider.clock = QuickClock()
+    in_a_process(up)
+    n_before = len(aws.calls())
+    CloudProvider.clock = later
+    in_a_process(down)
+    calls = [call.partition(":")[2] for call in aws.calls()]
+    first = next(i for i, call in enumerate(calls) if call in FIRST_OF_SERVED[how])
+    return first - n_before if how == "down" else first
+
+
 def main() -> None:
-    how, url, folder, first, each = sys.argv[1:]
+    how, url, folder, first, each, kind = sys.argv[1:]
     os.environ |= {**ENVIRONMENT, "AWS_ENDPOINT_URL": url, "WAVETANK_STATE_DIR": folder}
     aws = Elsewhere(url)
     session = boto3.Session(region_name="us-east-1")
-    for service in ("ec2", "sts", "ssm", "scheduler"):
+    for service in ("ec2", "sts", "ssm", "scheduler", "fsx", "efs"):
         session.client(service)
     account.boto3.Session = lambda region_name: session
     CloudProvider.wait_ready = lambda self, spec: None  # type: ignore[method-assign]
@@ -123,7 +157,7 @@ def main() -> None:
     )
     hosts.examine = lambda spec, needs: []
     later = QuickClock(datetime.now(UTC) + AFTER)
-    n_killed = int(first)
+    n_killed = int(first) + (_calls_before(how, aws, later) if kind != "glusterfs" else 0)
     killed = True
     while killed:
         aws.reset()

@@ -12,7 +12,16 @@ import pytest
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
 import yaml
-from aws_account import SECRETS, Emulator, create, of, spec_of
+from aws_account import (
+    LUSTRE,
+    NFS_BY_AWS,
+    SECRETS,
+    Emulator,
+    create,
+    of,
+    served_of,
+    spec_of,
+)
 
 from wavetank.cluster import deploy
 from wavetank.cluster.clouds.cloud import PREFIX
@@ -126,12 +135,12 @@ def test_no_file_holds_credentials(aws: Emulator) -> None:
 def test_the_shipped_policy_allows_the_calls_that_are_made_and_no_others(aws: Emulator) -> None:
     from wavetank.cluster.clouds.aws.cloud import AwsCloud
 
-    spec = spec_of(cloud={"reaper": "arn:aws:iam::123456789012:role/reaper"})
-    assert deploy.check(spec) == []
-    create(spec)
+    for spec in (served_of(LUSTRE), served_of(NFS_BY_AWS)):
+        assert deploy.check(spec) == []
+        create(spec)
+        deploy.take_down("lab")
     AwsCloud("us-east-1").regions()
-    deploy.take_down("lab")
-    names = {"servicequotas": "servicequotas", "service-quotas": "servicequotas"}
+    names = {"service-quotas": "servicequotas"}
     made = {
         ":".join((names.get(s := call.split(":")[0], s), call.split(":")[1]))
         for call in aws.calls()
@@ -143,8 +152,12 @@ def test_the_shipped_policy_allows_the_calls_that_are_made_and_no_others(aws: Em
         actions = statement["Action"]
         allowed |= {actions} if isinstance(actions, str) else set(actions)
     assert made <= allowed
-    # needed too: what RunInstances and CreateSchedule ask for, and what removes things that lost their instance
-    unused = {"iam:PassRole", "ec2:DeleteVolume", "ec2:DeleteNetworkInterface"}
+    # needed too: what RunInstances, CreateSchedule, CreateMountTarget and calls with tags ask for, and what removes things that
+    # lost their instance
+    unused = {
+        "iam:PassRole", "ec2:DeleteVolume", "ec2:DeleteNetworkInterface", "ec2:CreateNetworkInterface",
+        "elasticfilesystem:TagResource", "fsx:TagResource",
+    }  # fmt: skip
     assert allowed - made == unused
     assert not any(fnmatchcase(action, "*[*]*") for action in allowed)
 

@@ -12,6 +12,7 @@ from wavetank.cluster.clouds.packages import (
     needs_of_hosts,
     package_problems,
     packages_of_node,
+    preparations_of_node,
     starts_services,
 )
 from wavetank.cluster.spec import ClusterSpec
@@ -118,3 +119,34 @@ def test_a_cluster_without_servers_gets_what_every_node_has() -> None:
     asked = spec({"kind": "none"}, io=0)
     assert given(asked, "c1") == EVERY
     assert given(spec({"kind": "none"}, "amazon-linux-2023", io=0), "c1") == ON_AMAZON
+
+
+def test_the_lustre_client_comes_from_amazon_by_the_images_own_way() -> None:
+    ubuntu = spec({"kind": "fsx-lustre"}, "ubuntu-24.04", io=0)
+    assert given(ubuntu, "c1") == EVERY  # its module is in a repository of Amazon's
+    (text,) = preparations_of_node(ubuntu, "c1")
+    assert 'apt-get install -y "lustre-client-modules-$(uname -r)"' in text and "noble" in text
+    amazon = spec({"kind": "fsx-lustre"}, "amazon-linux-2023", io=0)
+    assert given(amazon, "c1") == ON_AMAZON | {"lustre-client"}
+    assert preparations_of_node(amazon, "c1") == ()
+    assert package_problems(ubuntu) == package_problems(amazon) == []
+    (finding,) = package_problems(spec({"kind": "fsx-lustre"}, "debian-12", io=0))
+    assert "no Lustre client for Debian" in finding and "take ubuntu-24.04" in finding
+    own = spec({"kind": "fsx-lustre"}, "ami-0123456789abcdef0", io=0)
+    assert package_problems(own) == [] and preparations_of_node(own, "c1") == ()
+    assert set(needs_of_hosts(own)["c1"].programs) == {"mount.lustre", "lfs"}
+
+
+@pytest.mark.parametrize(
+    ("image", "plain", "tls"),
+    [
+        ("debian-12", EVERY | {"nfs-common"}, {"stunnel4"}),
+        ("ubuntu-24.04", EVERY | {"nfs-common"}, {"stunnel4"}),
+        ("amazon-linux-2023", ON_AMAZON | {"nfs-utils"}, {"stunnel"}),
+    ],
+)
+def test_efs_takes_the_kernels_client_and_stunnel_for_tls(
+    image: str, plain: set[str], tls: set[str]
+) -> None:
+    assert given(spec({"kind": "efs"}, image, io=0), "c1") == plain
+    assert given(spec({"kind": "efs", "tls": True}, image, io=0), "c1") == plain | tls

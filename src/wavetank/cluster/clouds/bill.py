@@ -26,11 +26,13 @@ from wavetank.cluster.clouds.price import (
     use_of,
     volume_time,
 )
+from wavetank.cluster.clouds.served import see_served, served_times, stored_time
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, state_root
 from wavetank.cost.bills import AddressTime, Bill, InstanceTime, Used, bill_of
 from wavetank.cost.prices import PriceTable
+from wavetank.cost.storage import storage_of
 from wavetank.document import Document, provenance
 from wavetank.errors import ClusterError, CostError, ProviderError, WavetankError
 
@@ -82,7 +84,12 @@ def note_prices(directory: ClusterDirectory, spec: ClusterSpec, terms: Terms) ->
     """
     table = price_table(terms)
     types = {spec.instance_of(node).name for node in spec.node_names()}
-    storage = {each: price for each, price in table.storage.items() if each.startswith("ebs-")}
+    names = {each.name for each in storage_of(spec)}
+    storage = {
+        each: price
+        for each, price in table.storage.items()
+        if each.startswith("ebs-") or each in names
+    }
     used = table.model_copy(
         update={
             "instances": {each: table.instances[each] for each in types if each in table.instances},
@@ -98,7 +105,7 @@ def note_prices(directory: ClusterDirectory, spec: ClusterSpec, terms: Terms) ->
 def see_instances(
     directory: ClusterDirectory, cloud: Cloud, key: Key, now: datetime, *, all_gone: bool = False
 ) -> None:
-    """Note what the account says of a cluster's instances. That it cannot be asked keeps nothing else from happening.
+    """Note what the account says of a cluster's instances and file systems. That it cannot be asked keeps nothing else from happening.
 
     Args:
         directory: of the cluster.
@@ -109,6 +116,7 @@ def see_instances(
     """
     try:
         found = cloud.instances(key)
+        see_served(directory, cloud, key, now)
     except ProviderError as error:
         log.info("the times of %s are not known now: %s", key.label, error)
         return
@@ -153,6 +161,7 @@ def bill_so_far(directory: ClusterDirectory, now: datetime) -> ClusterBill | Non
             )
         seconds = max(SHORTEST_S, (end - each.since).total_seconds())
         used += _use(each, spec, seconds)
+    used += served_times(journal, min([*gone[:1], now]), assumed)
     forgotten = {
         str(entry["key"])
         for entry in journal
@@ -210,6 +219,8 @@ def _used_of_things(things: Iterable[Made], now: datetime) -> Iterator[Used]:
         seconds = max(SHORTEST_S, (now - made.since).total_seconds())
         if made.volume is not None:
             yield volume_time(made.volume, seconds)
+        if made.stored is not None:
+            yield stored_time(made.stored, seconds)
         if made.kind == "instance":
             yield InstanceTime(made.instance_type, 1, seconds)
             if made.public_address is not None:

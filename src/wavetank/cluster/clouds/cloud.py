@@ -13,11 +13,14 @@ from enum import Enum
 from typing import Protocol
 
 from wavetank.cluster.clouds.disks import Volume
+from wavetank.cluster.managed import Service, Stored
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 
 PREFIX = "wavetank:"
 TOKEN_TAG = f"{PREFIX}token"
+# Kinds of what serves files without being an instance.
+SERVED = ("fsx-lustre", "efs", "mount-target")
 
 
 class CapacityError(ProviderError):
@@ -99,9 +102,10 @@ class Wanted:
     """One thing to make, by one call that either makes all of it or nothing.
 
     Attributes:
-        kind: "key-pair", "security-group", "placement-group", "instances", "schedule".
-        name: in the account; of instances also what makes the call idempotent.
-        zone: of instances.
+        kind: "key-pair", "security-group", "placement-group", "instances", "fsx-lustre", "efs", "mount-target" (of EFS),
+            "schedule".
+        name: in the account; of instances and file systems also what makes the call idempotent.
+        zone: of instances, and of file systems, which are where these are.
         nodes: of instances, in the order of their numbers.
         detail: what else the cloud was given by its own plan.
     """
@@ -114,6 +118,8 @@ class Wanted:
 
     def in_zone(self, zone: str) -> Wanted:
         """The same in a zone; the name says which, as a call of one name is done once."""
+        if self.kind in SERVED:
+            return replace(self, zone=zone)
         if self.kind != "instances":
             return self
         return replace(self, zone=zone, name=f"{self.name}-{zone}")
@@ -124,13 +130,18 @@ class Made:
     """One thing that is there, as the account says.
 
     Attributes:
-        kind: "key-pair", "security-group", "placement-group", "instance", "volume", "network-interface", "schedule".
+        kind: "key-pair", "security-group", "placement-group", "instance", "volume", "network-interface", "fsx-lustre", "efs",
+            "mount-target", "schedule".
         key: by which it is removed: its id or its name.
-        state: as the cloud calls it; empty where things of the kind have none.
+        state: as the cloud calls it, in small letters; empty where things of the kind have none.
         node: of an instance.
-        since, until: of an instance: when it began and, where the cloud says it, when it ended. since also of a volume.
-        instance_type, private_address, public_address, reason, is_spot: of an instance.
+        since, until: of an instance: when it began and, where the cloud says it, when it ended. since also of a volume and a file
+            system.
+        instance_type, private_address, public_address, is_spot: of an instance.
+        reason: why it is in this state, of an instance or a file system.
         volume: of a volume: what is paid for.
+        stored: of a file system: likewise.
+        service: of a file system or a mount target that is there: how it is reached.
     """
 
     kind: str
@@ -149,6 +160,8 @@ class Made:
     reason: str = ""
     is_spot: bool = False
     volume: Volume | None = None
+    stored: Stored | None = None
+    service: Service | None = None
 
 
 class Cloud(Protocol):
@@ -190,6 +203,9 @@ class Cloud(Protocol):
 
     def instances(self, key: Key) -> tuple[Made, ...]:
         """Instances of a cluster, also those that ended, as long as the cloud remembers them."""
+
+    def served(self, key: Key) -> tuple[Made, ...]:
+        """File systems and mount targets of a cluster, as they are now; those that are gone are left out."""
 
     def remove(self, made: Made) -> Removal:
         """Begin to remove a thing, or see that it is gone. Calling again is no error."""

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
 from wavetank.cluster.clouds.cloud import (
+    SERVED,
     CapacityError,
     Cloud,
     Key,
@@ -33,8 +34,13 @@ LOOKS_AT_NOTHING = 3  # in a row, before nothing is believed
 LOOK_EVERY_S = 5.0
 RUNNING_WITHIN = timedelta(minutes=15)
 GONE_WITHIN = timedelta(minutes=30)
+# FSx for Lustre takes 5 to 12 minutes; users report time-outs at 10 (aws-fsx-csi-driver#382, #433).
+SERVED_WITHIN = timedelta(minutes=40)
 # No longer paid for (EC2 user guide, "instance lifecycle").
 ENDING = ("shutting-down", "terminated", "stopping", "stopped")
+# Of file systems and mount targets (FSx: FileSystemLifecycle, EFS: LifeCycleState).
+SERVES = "available"
+BROKEN = ("failed", "misconfigured", "error", "deleting", "deleted")
 
 
 class Clock(Protocol):
@@ -74,14 +80,21 @@ def make_all(
     Raises:
         ProviderError: no zone has room; an instance ended; the account refuses.
     """
+    later = ("schedule", *SERVED)
     for each in wanted:
-        if each.kind not in ("instances", "schedule"):
+        if each.kind not in ("instances", *later):
             _make(cloud, each, lease, directory, clock)
     groups = [each for each in wanted if each.kind == "instances"]
     zone, by_node = _make_in_a_zone(cloud, lease, groups, zones, directory, clock)
+    # in the order of the plan: the schedule that deletes a file system is made at once after it
+    for each in wanted:
+        if each.kind == "mount-target":
+            wait_served(cloud, lease, directory, clock)
+        if each.kind in later and each.detail.get("of") != "instances":
+            _make(cloud, each.in_zone(zone), lease, directory, clock)
     running = wait_running(cloud, lease, by_node, clock)
     for each in wanted:
-        if each.kind == "schedule":
+        if each.kind == "schedule" and each.detail.get("of") == "instances":
             _make(cloud, each, lease, directory, clock)
     log.info("%s: %d instances run in %s", lease.cluster, len(running), zone)
     return running
@@ -95,8 +108,9 @@ def _make(
     )  # fmt: skip
     log.info("%s: making %s %s", lease.cluster, wanted.kind, " ".join(wanted.nodes) or wanted.name)
     keys = cloud.make(wanted, lease)
+    kind = "instance" if wanted.kind == "instances" else wanted.kind
     for key in keys:
-        directory.note(do="cloud-made", kind=wanted.kind.removesuffix("s"), key=key)
+        directory.note(do="cloud-made", kind=kind, key=key)
     return keys
 
 
@@ -170,6 +184,39 @@ def wait_running(
         clock.sleep(LOOK_EVERY_S)
 
 
+def wait_served(
+    cloud: Cloud, lease: Lease, directory: ClusterDirectory, clock: Clock
+) -> tuple[Made, ...]:
+    """Wait till every file system and mount target that was made so far serves; returns them, in the order of their making.
+
+    Raises:
+        ProviderError: one failed, with what the cloud says of it, or they do not serve in time.
+    """
+    key, deadline = Key(lease.cluster, lease.token), clock.now() + SERVED_WITHIN
+    wanted = [made for made in noted_things(directory) if made.kind in SERVED]
+    said = False
+    while wanted:
+        by_key = {made.key: made for made in cloud.served(key)}
+        found = [by_key[each.key] for each in wanted if each.key in by_key]
+        for made in found:
+            if made.state in BROKEN:
+                raise ProviderError(
+                    f"{made.kind} {made.key} is {made.state}: {made.reason or 'no reason is given'}"
+                )
+        if len(found) == len(wanted) and all(made.state == SERVES for made in found):
+            return tuple(found)
+        waiting = [each.key for each in wanted if by_key.get(each.key, each).state != SERVES]
+        if clock.now() > deadline:
+            raise ProviderError(
+                f"{', '.join(waiting)} does not serve after {SERVED_WITHIN.seconds // 60} min"
+            )
+        if not said:
+            log.info("%s: waiting for %s, which takes minutes", lease.cluster, ", ".join(waiting))
+            said = True
+        clock.sleep(LOOK_EVERY_S)
+    return ()
+
+
 def remove_all(
     cloud: Cloud,
     key: Key,
@@ -227,14 +274,18 @@ def remove_all(
 
 
 def _remove_once(cloud: Cloud, there: Sequence[Made]) -> str:
-    """Try to remove each; what went wrong last. What is in use goes when its instances are gone."""
+    """Try to remove each; what went wrong last. Instances go first, then what serves them, then all that those used.
+
+    So schedules, which end instances and delete file systems at the ttl, are there as long as these.
+    """
     trouble = ""
-    wait_for_instances = any(made.kind == "instance" for made in there)
+    kinds = {made.kind for made in there}
+    first = next((kind for kind in ("instance", *reversed(SERVED)) if kind in kinds), None)
     for made in there:
-        if wait_for_instances and made.kind not in ("instance", "schedule"):
+        if first not in (None, made.kind):
             continue
         try:
-            if cloud.remove(made) is Removal.AGAIN and made.kind != "instance":
+            if cloud.remove(made) is Removal.AGAIN and made.kind not in ("instance", *SERVED):
                 log.info("%s %s is in use still", made.kind, made.key)
         except RefusedError:
             raise

@@ -14,17 +14,30 @@ from wavetank.cluster.clouds.user_data import modules_of, packages_of
 from wavetank.cluster.needs import Needs, needs_by_node, needs_of_made_hosts
 from wavetank.cluster.spec import ClusterSpec
 
+LUSTRE = "lustre-client-modules-aws"
 # Of every node: local file systems, several disks as one, ranks.
 ALWAYS = ("mdadm", "openmpi-bin", "xfsprogs")
 WITH_APT = ("debian-12", "ubuntu-24.04")  # the same names in both
-# Debian's name -> Amazon Linux's, which has Fedora's. What is not here, it does not have: no Ganesha, GlusterFS, Ceph.
+# Of the FSx for Lustre user guide, "Installing the Lustre client": a repository of Amazon's, with modules for the kernels of Ubuntu's
+# images for AWS. It has none for Debian. Amazon Linux 2023 has the client in its own repositories (kernel 6.1.79 and later).
+LUSTRE_ON_UBUNTU = """set -e
+keys=/usr/share/keyrings/fsx-ubuntu-public-key.gpg
+curl -fsS --retry 5 https://fsx-lustre-client-repo-public-keys.s3.amazonaws.com/fsx-ubuntu-public-key.asc | gpg --dearmor --yes -o $keys
+echo "deb [signed-by=$keys] https://fsx-lustre-client-repo.s3.amazonaws.com/ubuntu noble main" >/etc/apt/sources.list.d/fsx-lustre.list
+apt-get update
+DEBIAN_FRONTEND=noninteractive apt-get install -y "lustre-client-modules-$(uname -r)"
+"""
+# Debian's name -> Amazon Linux's, which has Fedora's. What is not here, none of its documents names: no Ganesha, GlusterFS, Ceph.
+# Open MPI: 4.1 (amazonlinux/amazon-linux-2023#492). Lustre: #309 there. stunnel: what Amazon's own EFS client takes from it.
 AMAZON_LINUX = {
     "attr": "attr",
+    LUSTRE: "lustre-client",
     "mdadm": "mdadm",
     "nfs-common": "nfs-utils",
     "nfs-kernel-server": "nfs-utils",
     "openmpi-bin": "openmpi",
     "rpcbind": "rpcbind",
+    "stunnel4": "stunnel",
     "util-linux": "util-linux",
     "xfsprogs": "xfsprogs",
 }
@@ -46,8 +59,15 @@ def packages_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
     names = NAMES[spec.cloud.image]
     wanted = {*ALWAYS, *_debian(needs_of_hosts(spec)[node])}
     if names is None:
-        return tuple(sorted(wanted))
+        return tuple(sorted(wanted - {LUSTRE}))
     return tuple(sorted({names[each] for each in wanted if each in names}))
+
+
+def preparations_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
+    """Shell texts that install on a node what its distribution has in no repository of its own."""
+    if spec.cloud is None or spec.cloud.image != "ubuntu-24.04":
+        return ()
+    return (LUSTRE_ON_UBUNTU,) if LUSTRE in _debian(needs_of_hosts(spec)[node]) else ()
 
 
 def modules_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
@@ -69,10 +89,17 @@ def needs_of_hosts(spec: ClusterSpec) -> dict[str, Needs]:
 
 def package_problems(spec: ClusterSpec) -> list[str]:
     """Packages that the distribution of the image does not have, and what to take."""
-    names = None if spec.cloud is None else NAMES.get(spec.cloud.image)
-    if spec.cloud is None or names is None:
+    if spec.cloud is None or spec.cloud.image not in NAMES:
         return []
+    names = NAMES[spec.cloud.image]
     wanted = {each for needs in needs_of_hosts(spec).values() for each in _debian(needs)}
+    if LUSTRE in wanted and spec.cloud.image == "debian-12":
+        return [
+            "cloud.image debian-12: Amazon has no Lustre client for Debian's kernel, which file_system fsx-lustre needs: take "
+            "ubuntu-24.04 or amazon-linux-2023, or an image of your own (ami-...) that has it"
+        ]
+    if names is None:
+        return []
     missing = sorted(wanted - names.keys())
     if not missing:
         return []

@@ -10,15 +10,18 @@ from pathlib import Path
 
 from wavetank.cluster.clouds.disks import ROOT_GB, Volume, data_volumes
 from wavetank.cluster.clouds.terms import Terms
+from wavetank.cluster.components import MANAGED
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.bills import CENT, AddressTime, Bill, InstanceTime, StorageTime, Used, bill_of
 from wavetank.cost.prices import PriceTable, load_prices, shipped_tables
-from wavetank.cost.storage import StorageUse
+from wavetank.cost.storage import StorageUse, storage_of
 from wavetank.errors import CostError, ProviderError, SpecError
 from wavetank.units import GIB
 
 # An instance is billed from its start; its end is scheduled during its boot and takes a while (assumed, and added).
 MARGIN_S = 600
+# A schedule deletes a file system 15 min after the ttl, EFS 30 min (clouds/aws); deleting takes a while (assumed, and added).
+SERVED_MARGIN_S = 3600
 LEFT_OUT = "data that leaves the zone"  # of estimates and computed bills
 
 
@@ -31,9 +34,16 @@ def estimate(spec: ClusterSpec, table: PriceTable) -> Bill:
     if spec.cloud is None:
         raise ProviderError(f"cluster {spec.name} has no key cloud")
     used_s = spec.cloud.ttl + MARGIN_S
-    return bill_of(
-        (each for node in spec.node_names() for each in use_of(spec, node, used_s)), table
-    )
+    of_nodes = [each for node in spec.node_names() for each in use_of(spec, node, used_s)]
+    return bill_of([*of_nodes, *served_use(spec, spec.cloud.ttl + SERVED_MARGIN_S)], table)
+
+
+def served_use(spec: ClusterSpec, seconds: float) -> Iterator[StorageTime]:
+    """What a file system that the cloud runs uses in a time: of EFS all that may be stored, written and read once."""
+    if spec.file_system.kind in MANAGED:
+        for use in storage_of(spec):
+            moved = (use.size_bytes or 0) if spec.file_system.kind == "efs" else 0
+            yield StorageTime(use, seconds, read_bytes=moved, written_bytes=moved)
 
 
 def use_of(
@@ -118,8 +128,10 @@ def over_budget(spec: ClusterSpec) -> list[str]:
     findings = [f"the budget cannot be kept: {reason}" for reason in found.missing]
     if not findings and found.at_most > terms.budget:
         an_hour = found.per_h.quantize(CENT)
+        kind = spec.file_system.kind
+        served = f" and {kind}" if kind in MANAGED else ""
         findings.append(
-            f"cloud.budget {terms.budget} USD: {len(spec.node_names())} instances may cost {found.at_most} USD until they "
+            f"cloud.budget {terms.budget} USD: {len(spec.node_names())} instances{served} may cost {found.at_most} USD until they "
             f"end themselves ({an_hour} USD an hour, price table {found.table}). "
             "Take fewer or smaller ones, a shorter ttl, or a larger budget"
         )

@@ -23,10 +23,12 @@ from wavetank.cluster.clouds.keys import make_keys
 from wavetank.cluster.clouds.packages import needs_of_hosts, package_problems
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
+from wavetank.cluster.components import MANAGED
+from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.remote import hosts, launching
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.state import directory_of
+from wavetank.cluster.state import ClusterDirectory, directory_of
 from wavetank.errors import ProviderError, SpecError
 
 log = logging.getLogger(__name__)
@@ -53,6 +55,11 @@ class CloudNodes(hosts.SshNodes):
         """As the launcher on the first compute node calls it."""
         sudo = self.spec.ssh is not None and self.spec.ssh.sudo
         return launching.remote_shell(self.home, sudo=sudo)
+
+    @property
+    def service(self) -> Service | None:
+        """See managed.HasService."""
+        return noted_service(self.directory)
 
     @property
     def launcher_address(self) -> str | None:
@@ -90,6 +97,39 @@ class CloudNodes(hosts.SshNodes):
         return ended_instances(self.spec.node_names(), made)
 
 
+def note_service(directory: ClusterDirectory, served: Iterable[Made]) -> None:
+    """Note how the cluster's file system is reached: the last one made, for EFS its mount target."""
+    for made in served:
+        if made.service is not None:
+            directory.note(
+                do="service", key=made.key, address=made.service.address, name=made.service.name
+            )
+
+
+def noted_service(directory: ClusterDirectory) -> Service | None:
+    """How the cluster's file system is reached; None where none was made."""
+    noted = [entry for entry in directory.journal() if entry["do"] == "service"]
+    return Service(str(noted[-1]["address"]), str(noted[-1]["name"])) if noted else None
+
+
+def managed_problems(spec: ClusterSpec) -> list[str]:
+    """What keeps a file system that the cloud runs from being made, or from ending in time."""
+    fs, terms = spec.file_system, spec.cloud
+    if fs.kind not in MANAGED or terms is None:
+        return []
+    findings = []
+    if terms.reaper == "none":
+        findings.append(
+            f"file_system {fs.kind} does not end itself as instances do, and costs until it is deleted: name a role by "
+            "cloud.reaper, so that a schedule of the cloud deletes it after the ttl"
+        )
+    if fs.kind == "efs" and fs.capacity is None:
+        findings.append(
+            "file_system.capacity: EFS grows with what is stored, so its price is not known: say what is stored at most, e.g. 20 GiB"
+        )
+    return findings
+
+
 def ended_instances(nodes: Iterable[str], made: Iterable[Made]) -> dict[str, str]:
     """Findings: nodes without an instance that runs, and why where the cloud says it."""
     by_node: dict[str, list[Made]] = {}
@@ -123,7 +163,7 @@ class CloudProvider:
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """What the specification says, the budget, and what the account says."""
-        findings = [*over_budget(spec), *package_problems(spec)]
+        findings = [*over_budget(spec), *package_problems(spec), *managed_problems(spec)]
         if shutil.which("ssh") is None:
             findings.append("ssh is not installed: apt-get install openssh-client")
         if spec.cloud is None:
@@ -172,6 +212,7 @@ class CloudProvider:
         bill.note_prices(directory, spec, spec.cloud)
         made = engine.make_all(cloud, lease, wanted, zones, directory, self.clock)
         bill.see_instances(directory, cloud, Key(lease.cluster, lease.token), self.clock.now())
+        note_service(directory, engine.wait_served(cloud, lease, directory, self.clock))
         write_inventory(directory, keys, addresses_of(spec, made), made)
         seen = as_hosts(spec)
         self.wait_ready(seen)

@@ -113,6 +113,7 @@ def user_data(
     disks: DataDisks | None,
     modules: Iterable[str] = (),
     services_off: bool = False,
+    prepare: Iterable[str] = (),
 ) -> str:
     """The cloud-config of instances.
 
@@ -124,6 +125,7 @@ def user_data(
         disks: of nodes that hold data; None for others.
         modules: of the kernel, which are loaded after the packages are there.
         services_off: whether packages are kept from starting their services as they are installed.
+        prepare: shell texts of what else is installed, after the packages.
     """
     end = END.format(at=int(expires.timestamp()), most=max(1, -(-int(ttl_s) // 60)))
     run: list[list[str]] = [
@@ -131,6 +133,7 @@ def user_data(
     ]  # again where the first could not be scheduled that early
     if disks is not None:
         run.append(["sh", "-c", disks.script()])
+    run += [["sh", "-c", text] for text in prepare]
     home = HOME.format(homes=HOMES, user=USER)
     run += [["modprobe", "--", module] for module in modules]
     if services_off:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from wavetank.cluster.host import BringsPrograms, Host, WatchesDaemons, on_all
+from wavetank.cluster.managed import Service
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
 
@@ -29,6 +30,7 @@ class Site:
         storage_path: directory of the local file system on servers.
         metadata_servers: hosts of the metadata servers, of file systems that have such; each has ``storage_path``.
         gateways: hosts of NFS servers in front of a parallel file system.
+        service: the file system itself, where a cloud runs it.
     """
 
     spec: ClusterSpec
@@ -37,6 +39,7 @@ class Site:
     storage_path: str
     metadata_servers: tuple[Host, ...] = ()
     gateways: tuple[Host, ...] = ()
+    service: Service | None = None
 
 
 class FileSystemDriver(Protocol):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from wavetank.cluster.components import SCRATCH_PATH, Storage
 from wavetank.cluster.counters import Capacity, Counters
-from wavetank.cluster.devices import device_paths
+from wavetank.cluster.devices import device_paths, emulated_words
 from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
 from wavetank.cluster.namespaces import limits, network
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
@@ -140,15 +140,18 @@ class LocalNodes:
     ) -> dict[str, str]:
         """Of disks that are alike: of all of them together."""
         disk, n = disks[0], len(disks)
+        striped = emulated_words(disk.storage)
         real = self._in_force(disks, group)
         of_one = self.spec.disk_rates(node, disk.storage)
-        asked = {name: n * value for name, value in of_one.items()}
+        asked = {name: n * disk.storage.striped * value for name, value in of_one.items()}
         in_memory = self.mechanisms.get("image", "").startswith("in memory")
         kind = "tmpfs" if in_memory else disk.storage.local_file_system
         what = "disk" if disk.at == STORAGE_PATH else "scratch"
+        size = format_size(disk.storage.mounted_bytes)
+        where = ", ".join(each.at for each in disks)
         found = {
-            what: f"{f'{n} x ' if n > 1 else ''}{format_size(disk.storage.size)} of {kind} at {', '.join(each.at for each in disks)}, "
-            f"named {self.spec.device_of(node, disk.storage)}"
+            what: f"{f'{n} x ' if n > 1 else ''}{size} of {kind} at {where}, named {self.spec.device_of(node, disk.storage)}"
+            + (f", {striped}" if striped else "")
         }
         for key, name, show in (
             ("read", "read", format_rate),

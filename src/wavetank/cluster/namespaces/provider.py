@@ -171,12 +171,16 @@ class NamespaceProvider:
     ) -> list[str]:
         if node.user_of:
             mechanisms["image"] = "in memory (tmpfs)"
-            return ["--disk", f"tmpfs:{disk_of.at}:tmpfs:size={disk_of.storage.size},mode=755"]
+            return [
+                "--disk",
+                f"tmpfs:{disk_of.at}:tmpfs:size={disk_of.storage.mounted_bytes},mode=755",
+            ]
         image = directory.path / "images" / f"{node.name}{disk_of.suffix}.img"
         directory.note(do="image", path=str(image))
-        disk = make_disk(image, disk_of.storage.size, disk_of.storage.local_file_system)
+        disk = make_disk(image, disk_of.storage.mounted_bytes, disk_of.storage.local_file_system)
         asked = spec.disk_rates(node.name, disk_of.storage)
-        rates = {name: max(1, round(value / spec.scale)) for name, value in asked.items()}
+        n = disk_of.storage.striped
+        rates = {name: max(1, round(n * value / spec.scale)) for name, value in asked.items()}
         if rates:
             directory.note(
                 do="throttle",

@@ -51,7 +51,9 @@ THROTTLED = {
     "TooManyRequestsException",
 }
 # Services whose name in rights is another one than boto3's.
-IAM_NAMES = {"service-quotas": "servicequotas"}
+IAM_NAMES = {"service-quotas": "servicequotas", "efs": "elasticfilesystem"}
+# Service -> what asks for the next page, and what names it.
+NEXT_PAGE = {"efs": ("Marker", "NextMarker")}
 HOW_CREDENTIALS = "Renew them ('aws sso login', 'aws configure', or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY) and call the command again"
 
 
@@ -141,12 +143,21 @@ class Account:
     ) -> Iterator[dict[str, Any]]:
         """The items of all pages of a call; ``items`` names their list. Raises as ``call``."""
         following: dict[str, object] = {}
+        asks, names = NEXT_PAGE.get(service, ("NextToken", "NextToken"))
         while True:
             page = self.call(service, operation, **asked, **following)
             yield from page.get(items, [])
-            if not page.get("NextToken"):
+            if not page.get(names):
                 return
-            following = {"NextToken": page["NextToken"]}
+            following = {asks: page[names]}
+
+    def has(self, service: str) -> bool:
+        """Whether a service is in this region, as far as boto3 knows; of regions that it does not know it is taken to be."""
+        partition = self._session.get_partition_for_region(self.region)
+        known = self._session.get_available_regions("ec2", partition)
+        return self.region not in known or self.region in self._session.get_available_regions(
+            service, partition
+        )
 
     def _client(self, service: str) -> Any:  # noqa: ANN401 - boto3 makes its classes as it runs
         if service not in self._clients:

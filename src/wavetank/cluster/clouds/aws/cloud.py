@@ -17,11 +17,17 @@ from wavetank.cluster.clouds.aws import found as tagged
 from wavetank.cluster.clouds.aws.account import Account, AnswerError
 from wavetank.cluster.clouds.aws.check import check
 from wavetank.cluster.clouds.aws.images import image_of
+from wavetank.cluster.clouds.aws.managed import ManagedFileSystems, wanted_of
 from wavetank.cluster.clouds.aws.network import subnets_by_zone, zones_with_types
 from wavetank.cluster.clouds.aws.request import instances_request, tag_specifications
-from wavetank.cluster.clouds.cloud import Key, Keys, Lease, Made, Removal, Wanted
+from wavetank.cluster.clouds.cloud import SERVED, Key, Keys, Lease, Made, Removal, Wanted
 from wavetank.cluster.clouds.disks import data_volumes, on_own_disks
-from wavetank.cluster.clouds.packages import modules_of_node, packages_of_node, starts_services
+from wavetank.cluster.clouds.packages import (
+    modules_of_node,
+    packages_of_node,
+    preparations_of_node,
+    starts_services,
+)
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.clouds.user_data import DataDisks, user_data
 from wavetank.cluster.spec import ClusterSpec
@@ -77,6 +83,7 @@ class AwsCloud:
     def __init__(self, region: str | None) -> None:
         self.account = Account(region)
         self.region = self.account.region
+        self._managed = ManagedFileSystems(self.account)
 
     def owner(self) -> str:
         """User or role of the credentials."""
@@ -107,11 +114,12 @@ class AwsCloud:
         return zones_with_types(self.account, spec)
 
     def plan(self, spec: ClusterSpec, lease: Lease, keys: Keys) -> tuple[Wanted, ...]:
-        """Key pair, security group, placement group, one call for each role, and the schedule where one is asked for."""
+        """Key pair, security group, placement group, one call for each role, a managed file system, and schedules."""
         terms = _terms(spec)
         image, root_device = image_of(self.account, spec)
         subnets = subnets_by_zone(self.account, spec)
         network = next(iter(subnets.values()))["VpcId"]
+        by_zone = {zone: str(subnet["SubnetId"]) for zone, subnet in subnets.items()}
         from_network = terms.ssh_from
         if from_network == "caller":
             from_network = f"{self.public_address()}/32"
@@ -131,7 +139,7 @@ class AwsCloud:
                 "own_disks": spec.storage.devices if on_own_disks(spec, nodes[0]) else 0,
                 "spot": terms.spot,
                 "group": lease.label,
-                "subnets": {zone: subnet["SubnetId"] for zone, subnet in subnets.items()},
+                "subnets": by_zone,
                 "user_data": user_data(
                     expires=lease.expires,
                     ttl_s=terms.ttl,
@@ -140,6 +148,7 @@ class AwsCloud:
                     disks=_disks(spec, nodes[0]),
                     modules=modules_of_node(spec, nodes[0]),
                     services_off=starts_services(spec),
+                    prepare=preparations_of_node(spec, nodes[0]),
                 ),
             }
             role = nodes[0].rstrip("0123456789")
@@ -151,12 +160,16 @@ class AwsCloud:
                     detail=detail,
                 )
             )
+        wanted += wanted_of(spec, lease, by_zone, terms.reaper)
         if terms.reaper != "none":
-            wanted.append(Wanted("schedule", lease.label, detail={"role": terms.reaper}))
+            detail = {"role": terms.reaper, "of": "instances"}
+            wanted.append(Wanted("schedule", lease.label, detail=detail))
         return tuple(wanted)
 
     def make(self, wanted: Wanted, lease: Lease) -> tuple[str, ...]:
         """See the protocol."""
+        if wanted.kind in SERVED:
+            return self._managed.make(wanted, lease, self._security_group(lease))
         makers = {
             "key-pair": self._make_key_pair,
             "security-group": self._make_security_group,
@@ -168,7 +181,11 @@ class AwsCloud:
 
     def found(self, key: Key | None) -> tuple[Made, ...]:
         """See the protocol."""
-        return tagged.everything(self.account, key)
+        return (*tagged.everything(self.account, key), *self._managed.found(key))
+
+    def served(self, key: Key) -> tuple[Made, ...]:
+        """See the protocol."""
+        return tuple(self._managed.found(key))
 
     def instances(self, key: Key) -> tuple[Made, ...]:
         """Instances of a cluster, also those that ended, as long as AWS remembers them."""
@@ -176,6 +193,8 @@ class AwsCloud:
 
     def remove(self, made: Made) -> Removal:
         """See the protocol."""
+        if made.kind in SERVED:
+            return self._managed.remove(made)
         try:
             if made.kind == "instance":
                 if made.state != "shutting-down":
@@ -274,17 +293,23 @@ class AwsCloud:
             self.account.call("ec2", "CreateTags", Resources=[instance], Tags=tags)
 
     def _make_schedule(self, wanted: Wanted, lease: Lease) -> tuple[str, ...]:
-        key = Key(lease.cluster, lease.token)
-        ids = [made.key for made in tagged.instances(self.account, key)]
-        at = (lease.expires + REAPER_DELAY).strftime("%Y-%m-%dT%H:%M:%S")
+        kind, delay = str(wanted.detail["of"]), timedelta()
+        call, given = "ec2:terminateInstances", dict[str, object]()
+        if kind == "instances":
+            key = Key(lease.cluster, lease.token)
+            given["InstanceIds"] = [made.key for made in tagged.instances(self.account, key)]
+        else:
+            call, of_one, delay = self._managed.deletion(kind, lease)
+            given |= of_one
+        at = (lease.expires + REAPER_DELAY + delay).strftime("%Y-%m-%dT%H:%M:%S")
         with _once():
             self.account.call(
                 "scheduler", "CreateSchedule", Name=wanted.name, ScheduleExpression=f"at({at})",
                 FlexibleTimeWindow={"Mode": "OFF"}, ActionAfterCompletion="DELETE", ClientToken=wanted.name,
                 Target={
-                    "Arn": "arn:aws:scheduler:::aws-sdk:ec2:terminateInstances",
+                    "Arn": f"arn:aws:scheduler:::aws-sdk:{call}",
                     "RoleArn": wanted.detail["role"],
-                    "Input": json.dumps({"InstanceIds": ids}),
+                    "Input": json.dumps(given),
                 },
             )  # fmt: skip
         return (wanted.name,)

@@ -77,7 +77,7 @@ def instances(
                 state=state,
                 node=node_of(tags.get(f"{PREFIX}node", ""), int(instance.get("AmiLaunchIndex", 0))),
                 instance_type=str(instance.get("InstanceType", "")),
-                since=_utc(instance.get("LaunchTime")),
+                since=utc(instance.get("LaunchTime")),
                 until=_ended_at(str(instance.get("StateTransitionReason", ""))),
                 private_address=instance.get("PrivateIpAddress"),
                 public_address=instance.get("PublicIpAddress") or None,
@@ -85,7 +85,7 @@ def instances(
                     str(reason[part]) for part in ("Code", "Message") if reason.get(part)
                 ),
                 is_spot=instance.get("InstanceLifecycle") == "spot",
-                **_of(tags),
+                **of_tags(tags),
             )
 
 
@@ -108,7 +108,7 @@ def _tagged(
         found = str(each.get(state, "")) if state else ""
         if found in ("deleted", "deleting"):
             continue
-        yield Made(kind, str(each[identifier]), state=found, **_of(_tags(each.get(tags, []))))
+        yield Made(kind, str(each[identifier]), state=found, **of_tags(_tags(each.get(tags, []))))
 
 
 def _volumes(account: Account, key: Key | None) -> Iterator[Made]:
@@ -121,14 +121,14 @@ def _volumes(account: Account, key: Key | None) -> Iterator[Made]:
             "volume",
             str(each["VolumeId"]),
             state=state,
-            since=_utc(each.get("CreateTime")),
+            since=utc(each.get("CreateTime")),
             volume=Volume(
                 str(each["VolumeType"]),
                 int(each["Size"]),
                 each.get("Iops") if each["VolumeType"] in PROVISIONED else None,
                 None if throughput is None else int(throughput) * MIB,
             ),
-            **_of(_tags(each.get("Tags", []))),
+            **of_tags(_tags(each.get("Tags", []))),
         )
 
 
@@ -145,7 +145,8 @@ def _tags(listed: list[dict[str, str]]) -> dict[str, str]:
     return {each["Key"]: each["Value"] for each in listed}
 
 
-def _of(tags: Mapping[str, str]) -> dict[str, Any]:
+def of_tags(tags: Mapping[str, str]) -> dict[str, Any]:
+    """What tags say of a thing: attributes of Made."""
     return {
         "cluster": tags.get(f"{PREFIX}cluster", ""),
         "token": tags.get(TOKEN_TAG, ""),
@@ -174,5 +175,6 @@ def _ended_at(transition: str) -> datetime | None:
     return datetime.strptime(match[1], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
 
 
-def _utc(value: object) -> datetime | None:
+def utc(value: object) -> datetime | None:
+    """A time that boto3 read; None where it is none."""
     return value.astimezone(UTC) if isinstance(value, datetime) else None

@@ -241,7 +241,7 @@ def check_stripe(spec: ClusterSpec) -> Iterator[str]:
     if osds_per_server_or_one(spec) % devices:
         yield f"file_system.options osds_per_server {osds_per_server_or_one(spec)} is no multiple of storage.devices {devices}"
     stores = BLUESTORE_BYTES * max(1, osds_per_server_or_one(spec) // devices)
-    if objectstore(spec) == "bluestore" and spec.storage.size < stores:
+    if objectstore(spec) == "bluestore" and spec.storage.mounted_bytes < stores:
         yield f"storage.size {format_size(spec.storage.size)} is too small for bluestore: give it {format_size(stores)}"
     for names, needed, why in (
         (spec.server_names(), OSD_BYTES * osds_per_server_or_one(spec), "its object stores"),
@@ -342,7 +342,7 @@ def full_ratio(spec: ClusterSpec) -> float:
     """
     instance = spec.instance_of(spec.server_names()[0])
     rates = [rate / spec.scale for rate in (instance.disk_write, instance.network) if rate]
-    store = spec.storage.size if objectstore(spec) == "bluestore" else instance.memory // 2
+    store = spec.storage.mounted_bytes if objectstore(spec) == "bluestore" else instance.memory // 2
     arriving = LOOKS_EVERY_S * min(rates, default=0.0) / (store / osds_per_device(spec))
     return min(LARGEST_FULL_RATIO, max(SMALLEST_FULL_RATIO, 1 - arriving))
 

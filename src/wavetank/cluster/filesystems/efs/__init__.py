@@ -1,0 +1,1 @@
+"""EFS: NFS 4.1 servers that AWS runs, mounted by the kernel of the nodes."""
