@@ -16,9 +16,11 @@ from waiting import until
 from wavetank.cluster import deploy
 from wavetank.cluster.capacity import volume_bytes
 from wavetank.cluster.guests import uml
+from wavetank.cluster.guests.qemu import the_kernel
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError
+from wavetank.measure.guests import are_calls_comparable
 
 pytestmark = [pytest.mark.cluster]
 
@@ -129,6 +131,30 @@ def test_a_guests_volume_is_a_file_on_the_server_and_keeps_its_files_when_caches
         assert cluster.health() == []
         guest.run(["umount", at])
         assert any(at in finding for finding in cluster.health())
+
+
+# optional: its kernel is unpacked from a package by packaging/guest-kernel, and no installed package brings it
+@pytest.mark.optional
+@pytest.mark.parametrize(
+    "spec",
+    [{**CLIENT, "hypervisor": "tcg", "instance": {"name": "t.small", "memory": "320 MiB"}}],
+    indirect=True,
+    ids=["tcg"],
+)
+def test_a_guest_of_qemu_has_debians_kernel_and_no_rate_of_it_is_comparable(
+    spec: ClusterSpec, tmp_path: Path
+) -> None:
+    with up(tmp_path, spec) as cluster:
+        (guest,) = cluster.compute_hosts
+        see_server_on_a_host_node(cluster)
+        assert guest.run(["uname", "-r"]).stdout.strip() == the_kernel().modules.name
+        assert guest.run(["cat", "/proc/1/comm"]).stdout == "wavetank-node\n"
+        assert " /scratch xfs " in guest.run(["cat", "/proc/mounts"]).stdout
+        assert cluster.limits()["hypervisor"] == "QEMU without KVM (TCG) (asked for)"
+        assert not are_calls_comparable(cluster.limits())
+        assert cluster.health() == []
+        cannot_answer(guest, "echo o >/proc/sysrq-trigger; sleep 1000")
+        until(cluster.health, "a finding")
 
 
 KERNEL_CEPHFS = {

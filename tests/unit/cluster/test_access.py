@@ -149,7 +149,7 @@ def test_what_is_not_brought_up_yet_is_said_before_anything_starts(
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     here = {"kvm": "no /dev/kvm", "uml": None, "tcg": None}
-    monkeypatch.setattr(hypervisors, "reasons_against", lambda: here)
+    monkeypatch.setattr(hypervisors, "reasons_against", lambda *_: here)
     monkeypatch.setattr(
         "wavetank.cluster.namespaces.provider.NamespaceProvider.check", lambda _self, _spec: []
     )

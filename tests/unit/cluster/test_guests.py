@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import lzma
 import shutil
+import struct
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from wavetank.cluster.guests import hypervisors, initramfs, qemu, uml
+from wavetank.cluster.guests import hypervisors, initramfs, qemu, qemu_kernels, uml
 from wavetank.cluster.guests.guest import Guest, GuestDisk, init_script, node_links
 from wavetank.cluster.guests.hypervisors import Choice, against_kvm, choose
 from wavetank.cluster.guests.nodes import GuestNodes
@@ -48,20 +50,25 @@ def test_a_volume_is_the_last_disk_and_is_not_mounted_while_its_guest_boots() ->
     ]
 
 
-@pytest.mark.parametrize(("with_kvm", "accelerator"), [(True, "kvm"), (False, "tcg")])
+@pytest.mark.parametrize(
+    ("with_kvm", "named", "bus"),
+    [(True, "microvm,accel=kvm", "device"), (False, "q35,accel=tcg", "pci")],
+)
 def test_a_guest_by_qemu_has_all_vcpus_its_root_and_uncached_disks(
-    with_kvm: bool, accelerator: str
+    with_kvm: bool, named: str, bus: str
 ) -> None:
     machine = qemu.Qemu(with_kvm=with_kvm)
     line = machine.line(GUEST, Path("/boot/vmlinuz-6.1.0-cloud"), Path("/cache/guest.cpio"))
     said = " ".join(line)
-    assert f"-machine microvm,accel={accelerator}" in said
+    assert f"-machine {named}" in said
+    assert f"virtio-9p-{bus},fsdev=root" in said
+    assert f"virtio-blk-{bus},drive=disk1" in said
     assert "-smp 2 -m 384M" in said  # 1.5 processors are two, and the node's limit is 1.5
     assert "-kernel /boot/vmlinuz-6.1.0-cloud -initrd /cache/guest.cpio" in said
     assert "-fsdev local,id=root,path=/" in said
     for number, device in ((0, "/dev/loop7"), (1, "/dev/loop9")):
         assert f"id=disk{number},file={device},format=raw,cache=none" in said
-    assert f"ifname=tap0,script=no,downscript=no -device virtio-net-device,netdev=net0,mac={GUEST.mac}" in said  # fmt: skip
+    assert f"ifname=tap0,script=no,downscript=no -device virtio-net-{bus},netdev=net0,mac={GUEST.mac}" in said  # fmt: skip
     assert list(machine.devices(GUEST)) == ["/dev/vda", "/dev/vdb"]
 
 
@@ -101,7 +108,7 @@ def test_the_best_hypervisor_is_taken_and_what_was_passed_over_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reasons: dict[str, str | None] = {"kvm": "no /dev/kvm: get it", "uml": None, "tcg": None}
-    monkeypatch.setattr(hypervisors, "reasons_against", lambda: reasons)
+    monkeypatch.setattr(hypervisors, "reasons_against", lambda *_: reasons)
     assert choose(None) == Choice("uml", "no kvm: no /dev/kvm: get it")
     assert choose("tcg") == Choice("tcg", "asked for")
     assert choose("kvm") == "hypervisor kvm: no /dev/kvm: get it"
@@ -112,9 +119,9 @@ def test_the_best_hypervisor_is_taken_and_what_was_passed_over_is_said(
 
 
 def test_kvm_that_is_missing_or_of_another_kind_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    assert "modprobe" in str(against_kvm(tmp_path, tmp_path / "no-kvm"))
+    assert "modprobe" in str(against_kvm(tmp_path / "no-kvm"))
     (tmp_path / "file").touch()
-    assert "does not answer" in str(against_kvm(tmp_path, tmp_path / "file"))
+    assert "does not answer" in str(against_kvm(tmp_path / "file"))
 
 
 @pytest.mark.parametrize("changes", [{"provider": "local"}, {"hypervisor": "xen"}])
@@ -159,15 +166,59 @@ def modules(folder: Path, dependencies: str, built_in: str = "") -> Path:
     return folder
 
 
-def test_a_kernel_without_9p_has_no_guests(tmp_path: Path) -> None:
-    (tmp_path / "boot").mkdir()
-    (tmp_path / "modules").mkdir()
-    for release, dependencies in (("6.1-a", "k/9pnet_virtio.ko:\n"), ("6.1-cloud", "k/xfs.ko:\n")):
-        (tmp_path / "boot" / f"vmlinuz-{release}").touch()
-        modules(tmp_path / "modules" / release, dependencies)
-    (tmp_path / "boot" / "vmlinuz-without-modules").touch()
-    found = qemu.kernels(tmp_path / "boot", tmp_path / "modules")
-    assert [kernel.modules.name for kernel in found] == ["6.1-a"]
+def a_kernel(root: Path, release: str, dependencies: str) -> None:
+    (root / "boot").mkdir(parents=True, exist_ok=True)
+    (root / "lib/modules").mkdir(parents=True, exist_ok=True)
+    (root / "boot" / f"vmlinuz-{release}").touch()
+    modules(root / "lib/modules" / release, dependencies)
+
+
+def test_kernels_without_9p_are_passed_over_and_those_unpacked_for_guests_come_last(
+    tmp_path: Path,
+) -> None:
+    here, unpacked = tmp_path / "here", tmp_path / "unpacked"
+    a_kernel(here, "6.9-a", "k/9pnet_virtio.ko:\n")
+    a_kernel(here, "6.9-cloud", "k/xfs.ko:\n")
+    (here / "boot/vmlinuz-without-modules").touch()
+    a_kernel(unpacked, "6.1-b", "k/9pnet_virtio.ko:\n")
+    found = qemu_kernels.kernels((here, unpacked, tmp_path / "none"))
+    assert [kernel.modules.name for kernel in found] == ["6.9-a", "6.1-b"]
+
+
+def image_of(payload: bytes) -> bytes:
+    """A kernel image with one setup sector of its own, and its payload 100 bytes behind them."""
+    head = bytearray(2 * 512 + 100)
+    head[0x1F1] = 1
+    head[0x202:0x206] = b"HdrS"
+    struct.pack_into("<II", head, 0x248, 100, len(payload))
+    return bytes(head) + payload + b"signature"
+
+
+def test_a_kernel_is_unpacked_once_and_one_that_is_packed_by_another_program_is_left_as_it_is(
+    tmp_path: Path,
+) -> None:
+    program = b"\x7fELF" + bytes(range(256)) * 40
+    image = tmp_path / "vmlinuz"
+    image.write_bytes(image_of(lzma.compress(program) + b"size"))
+    path = qemu_kernels.unpacked(image, tmp_path / "cache")
+    assert path.read_bytes() == program
+    path.write_bytes(b"kept")
+    assert qemu_kernels.unpacked(image, tmp_path / "cache").read_bytes() == b"kept"
+    image.write_bytes(image_of(b"\x28\xb5\x2f\xfd by zstd"))
+    assert qemu_kernels.unpacked(image, tmp_path / "cache") == image
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"no kernel", "no kernel for x86"), (image_of(b"\xfd7zXZ\x00" + b"x" * 40), "is damaged")],
+)
+def test_an_image_that_is_none_or_damaged_is_refused(
+    content: bytes, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "vmlinuz").write_bytes(content)
+    with pytest.raises(ProviderError, match=said):
+        qemu_kernels.unpacked(tmp_path / "vmlinuz", tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
 
 
 def test_modules_are_loaded_after_what_they_need_and_once(tmp_path: Path) -> None:

@@ -30,8 +30,6 @@ from wavetank.errors import ProviderError
 
 CONSOLE = "console"  # the log that a guest's console goes to
 CONSOLE_LINES = 15
-# Two seconds on a quiet machine, twenty where it has a tenth of a processor.
-BOOT_TIMEOUT_S = 300.0
 POLL_S = 0.01
 KERNEL_MODULES = "/lib/modules"
 
@@ -91,6 +89,7 @@ def wait_for(
     node: NamespaceHost,
     process_1: int,
     hypervisor: str,
+    timeout_s: float,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
     """Wait until commands can come.
@@ -99,20 +98,21 @@ def wait_for(
         node: that the guest runs in.
         process_1: of the node, as this machine counts.
         hypervisor: for people.
+        timeout_s: that it may take.
         sleep: of the time module.
 
     Raises:
         ProviderError: the guest ended, or takes too long; with its console's last lines.
     """
     ready = Path(f"/proc/{process_1}/root{READY}")
-    deadline = time.monotonic() + BOOT_TIMEOUT_S
+    deadline = time.monotonic() + timeout_s
     while not ready.exists():
         death = node.death_of(CONSOLE)
         if death is not None or time.monotonic() > deadline:
             did = (
                 "ended before commands could come"
                 if death is not None
-                else f"did not boot within {BOOT_TIMEOUT_S:.0f} s"
+                else f"did not boot within {timeout_s:.0f} s"
             )
             said = last_lines(node.log_text(CONSOLE), CONSOLE_LINES)
             raise ProviderError(

@@ -18,6 +18,8 @@ NODE_ADDRESS = "10.78.0.1"
 GUEST_ADDRESS = "10.78.0.2"
 AGENT = f"{GUEST_ADDRESS}:7700"
 TAP = "tap0"
+# Two seconds on a quiet machine, twenty where it has a tenth of a processor.
+BOOT_TIMEOUT_S = 300.0
 CONTROL_TAP = "control"
 # Below the guest's root: what process 1 runs, and what it makes when commands can come.
 DIRECTORY = "/etc/wavetank-guest"

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.cluster.components import HYPERVISORS, Hypervisor
-from wavetank.cluster.guests import qemu, uml
+from wavetank.cluster.guests import kvm_probe, qemu, uml
 from wavetank.errors import ProviderError
 
 KVM_GET_API_VERSION = 0xAE00
 KVM_API_VERSION = 12  # since Linux 2.6.22
-# Hardware that runs any kernel. Others (kvm_pvm, of machines that are guests themselves) want kernels made for them.
-KVM_MODULES = ("kvm_intel", "kvm_amd")
 TUN = Path("/dev/net/tun")
 NAMES: Mapping[Hypervisor, str] = {
     "kvm": "QEMU with KVM",
@@ -51,24 +49,26 @@ class Choice:
     why: str
 
 
-def reasons_against(sys: Path = Path("/sys/module")) -> dict[Hypervisor, str | None]:
-    """Why this machine cannot run guests of each hypervisor, with what to do; None when it can. The best first."""
+def reasons_against(
+    names: Sequence[Hypervisor] = HYPERVISORS,
+) -> dict[Hypervisor, str | None]:
+    """Why this machine cannot run guests of some hypervisors, with what to do; None when it can. The best first."""
     against: dict[Hypervisor, Callable[[], str | None]] = {
-        "kvm": lambda: qemu.reason_against() or against_kvm(sys),
+        "kvm": lambda: qemu.reason_against() or against_kvm() or against_its_guests(),
         "uml": uml.reason_against,
         "tcg": qemu.reason_against,
     }
-    return {name: _against_taps() or against[name]() for name in HYPERVISORS}
+    return {name: _against_taps() or against[name]() for name in names}
 
 
 def choose(asked: Hypervisor | None) -> Choice | str:
     """The hypervisor that is asked for, or the best that is here; or why there is none, with what to do."""
-    against = reasons_against()
     if asked is not None:
-        reason = against[asked]
+        reason = reasons_against((asked,))[asked]
         return Choice(asked, "asked for") if reason is None else f"hypervisor {asked}: {reason}"
     passed_over: list[str] = []
-    for name, reason in against.items():
+    for name in HYPERVISORS:
+        reason = reasons_against((name,))[name]
         if reason is None:
             return Choice(name, "; ".join(passed_over) or "the best there is")
         passed_over.append(f"no {name}: {reason}")
@@ -81,8 +81,13 @@ def _against_taps() -> str | None:
     return None
 
 
-def against_kvm(sys: Path, device: Path = Path("/dev/kvm")) -> str | None:
-    """Why KVM does not run kernels of distributions here."""
+def against_its_guests() -> str | None:
+    """Why a guest does not boot by KVM, which answers."""
+    return kvm_probe.reason_against(qemu.the_kernel().image, qemu.the_busybox())
+
+
+def against_kvm(device: Path = Path("/dev/kvm")) -> str | None:
+    """Why KVM does not answer here."""
     try:
         descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
     except PermissionError:
@@ -96,11 +101,6 @@ def against_kvm(sys: Path, device: Path = Path("/dev/kvm")) -> str | None:
         return f"/dev/kvm does not answer ({error.strerror}): run with sudo"
     finally:
         os.close(descriptor)
-    if not any((sys / name).exists() for name in KVM_MODULES):
-        return (
-            "/dev/kvm is there, but by neither kvm_intel nor kvm_amd: kernels of distributions hang in it, "
-            "use a machine that is no guest itself"
-        )
     return None
 
 

@@ -18,8 +18,8 @@ CACHE = Path("/var/cache/wavetank")
 # In the order in which they can be loaded; what they depend on comes before each. Not those of the kernel itself.
 MODULES = ("virtio_mmio", "virtio_pci", "virtio_net", "virtio_blk", "9pnet_virtio", "9p")
 TAG = "root"
-# Read and written at once; more than 9p's own default of 128 KiB.
-MSIZE_BYTES = 512 * 1024
+# Read and written at once: the most that virtio takes (Linux 6.1).
+MSIZE_BYTES = 500 * 1024
 
 
 def make(busybox: Path, modules: Path, cache: Path = CACHE) -> Path:

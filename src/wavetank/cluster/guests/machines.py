@@ -19,6 +19,10 @@ class Machine(Protocol):
     def environment(self) -> Mapping[str, str]:
         """Of the hypervisor, beside what every command in a node has."""
 
+    @property
+    def boot_timeout_s(self) -> float:
+        """Within which a guest boots, also on a machine with much other work."""
+
     def modules(self) -> Path:
         """Directory with the modules of the guests' kernel; its name is the kernel's release.
 

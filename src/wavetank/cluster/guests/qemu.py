@@ -1,6 +1,6 @@
 """QEMU: a guest with a kernel of the distribution, by KVM, or by TCG for function only.
 
-Machine type microvm: devices by virtio-mmio, no firmware that takes time. The root is the node's, by 9p.
+By KVM the machine is microvm: devices by virtio-mmio, no firmware that takes time. By TCG it is q35. The root is the node's, by 9p.
 """
 
 from __future__ import annotations
@@ -12,70 +12,33 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wavetank.cluster.guests import initramfs
-from wavetank.cluster.guests.guest import CONTROL_TAP, TAP, Guest
+from wavetank.cluster.guests.guest import BOOT_TIMEOUT_S, CONTROL_TAP, TAP, Guest
+from wavetank.cluster.guests.qemu_kernels import Kernel, kernels, static_busybox, unpacked
 from wavetank.errors import ProviderError
 from wavetank.programs import find_program
 from wavetank.units import MIB
 
 PROGRAM = "qemu-system-x86_64"
-PACKAGES = "apt-get install qemu-system-x86 linux-image-amd64 busybox-static"
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel of the distribution.
-
-    Attributes:
-        image: e.g. /boot/vmlinuz-6.1.0-56-amd64.
-        modules: directory of its modules, named as its release.
-    """
-
-    image: Path
-    modules: Path
-
-
-def kernels(boot: Path = Path("/boot"), modules: Path = Path("/lib/modules")) -> list[Kernel]:
-    """Kernels that are installed with their modules and can have a root by 9p, by name.
-
-    Debian's kernels for clouds cannot: 6.1.0-56-cloud-amd64 has no 9p.
-    """
-    found = [
-        Kernel(image, modules / image.name.removeprefix("vmlinuz-"))
-        for image in sorted(boot.glob("vmlinuz-*"))
-    ]
-    return [kernel for kernel in found if _has_9p(kernel.modules)]
-
-
-def _has_9p(modules: Path) -> bool:
-    lists = [modules / "modules.dep", modules / "modules.builtin"]
-    return lists[0].exists() and any(
-        "9pnet_virtio" in path.read_text() for path in lists if path.exists()
-    )
-
-
-def static_busybox() -> Path | None:
-    """A busybox that needs no libraries; None without one."""
-    found = find_program("busybox")
-    # a program with libraries names what loads them in its first page (PT_INTERP)
-    if found is None or b"ld-linux" in Path(found).read_bytes()[:4096]:
-        return None
-    return Path(found)
+GET_KERNEL = "packaging/guest-kernel, or apt-get install linux-image-amd64 busybox-static"
+# How many times longer a guest may take whose every instruction is translated.
+TRANSLATED = 4
 
 
 def reason_against() -> str | None:
     """Why QEMU has no guests here, with what to do; None when it has."""
     if platform.machine() != "x86_64":
         return f"not for {platform.machine()}: use a machine with x86_64"
+    if find_program(PROGRAM) is None:
+        return f"no {PROGRAM}: apt-get install qemu-system-x86"
     missing = [
         what
         for what, there in (
-            (PROGRAM, find_program(PROGRAM) is not None),
-            ("kernel in /boot with its modules and 9p", bool(kernels())),
+            ("kernel with its modules and 9p", bool(kernels())),
             ("static busybox", static_busybox() is not None),
         )
         if not there
     ]
-    return f"no {', no '.join(missing)}: {PACKAGES}" if missing else None
+    return f"no {' and no '.join(missing)}: {GET_KERNEL}" if missing else None
 
 
 @dataclass(frozen=True)
@@ -85,9 +48,14 @@ class Qemu:
     with_kvm: bool
     environment: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def boot_timeout_s(self) -> float:
+        """See the protocol."""
+        return BOOT_TIMEOUT_S * (1 if self.with_kvm else TRANSLATED)
+
     def modules(self) -> Path:
         """Of the kernel that guests have; see the protocol."""
-        return _kernel().modules
+        return the_kernel().modules
 
     def devices(self, guest: Guest) -> list[str]:
         """See the protocol."""
@@ -95,40 +63,71 @@ class Qemu:
 
     def command(self, guest: Guest) -> list[str]:
         """See the protocol."""
-        kernel, busybox = _kernel(), static_busybox()
-        if busybox is None:
-            raise ProviderError(f"no static busybox: {PACKAGES}")
-        return self.line(guest, kernel.image, initramfs.make(busybox, kernel.modules))
+        kernel = the_kernel()
+        image = kernel.image if self.with_kvm else unpacked(kernel.image)
+        return self.line(guest, image, initramfs.make(the_busybox(), kernel.modules))
 
     def line(self, guest: Guest, image: Path, initial_root: Path) -> list[str]:
         """The command line with a kernel and what that needs before it sees its root.
 
         Disks go past this machine's page cache: their devices have limits, and what is cached here would have none.
         """
+        bus = "device" if self.with_kvm else "pci"
         words = [
-            PROGRAM, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
-            "-machine", f"microvm,accel={'kvm' if self.with_kvm else 'tcg'}",
-            "-cpu", "host" if self.with_kvm else "max",
-            "-smp", str(math.ceil(guest.vcpus)), "-m", f"{guest.memory_bytes // MIB}M",
-            "-kernel", str(image), "-initrd", str(initial_root), "-append", "console=ttyS0 panic=-1 quiet",
+            *start(self.with_kvm, math.ceil(guest.vcpus), guest.memory_bytes // MIB, image, initial_root),
             "-fsdev", "local,id=root,path=/,security_model=none,multidevs=remap",
-            "-device", f"virtio-9p-device,fsdev=root,mount_tag={initramfs.TAG}",
-            "-device", "virtio-rng-device",
+            "-device", f"virtio-9p-{bus},fsdev=root,mount_tag={initramfs.TAG}",
+            "-device", f"virtio-rng-{bus}",
         ]  # fmt: skip
         for name, tap, mac in (
             ("net0", TAP, guest.mac),
             ("net1", CONTROL_TAP, guest.control_mac),
         ):
             words += ["-netdev", f"tap,id={name},ifname={tap},script=no,downscript=no"]
-            words += ["-device", f"virtio-net-device,netdev={name},mac={mac}"]
+            words += ["-device", f"virtio-net-{bus},netdev={name},mac={mac}"]
         for i, disk in enumerate(guest.disks):
             words += ["-drive", f"if=none,id=disk{i},file={disk.device},format=raw,cache=none"]
-            words += ["-device", f"virtio-blk-device,drive=disk{i}"]
+            words += ["-device", f"virtio-blk-{bus},drive=disk{i}"]
         return words
 
 
-def _kernel() -> Kernel:
+def start(
+    with_kvm: bool, processors: int, memory_mib: int, image: Path, initial_root: Path
+) -> list[str]:
+    """What every guest of QEMU begins with: the machine without devices, its kernel, and its console.
+
+    With KVM the machine is microvm. Translated kernels hang there, for it has no clock by which they could tell how fast they run
+    (QEMU 7.2, Linux 6.1): q35 has one. mitigations=off spares them work against flaws of processors that they do not have.
+    """
+    return [
+        find_program(PROGRAM) or PROGRAM,
+        "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
+        "-machine", "microvm,accel=kvm" if with_kvm else "q35,accel=tcg",
+        "-cpu", "host" if with_kvm else "max", "-smp", str(processors), "-m", f"{memory_mib}M",
+        "-kernel", str(image), "-initrd", str(initial_root),
+        "-append", "console=ttyS0 panic=-1 quiet" + ("" if with_kvm else " mitigations=off"),
+    ]  # fmt: skip
+
+
+def the_kernel() -> Kernel:
+    """The kernel that guests have.
+
+    Raises:
+        ProviderError: there is none.
+    """
     found = kernels()
     if not found:
-        raise ProviderError(f"no kernel in /boot with its modules: {PACKAGES}")
+        raise ProviderError(f"no kernel with its modules: {GET_KERNEL}")
     return found[-1]
+
+
+def the_busybox() -> Path:
+    """A static busybox.
+
+    Raises:
+        ProviderError: there is none.
+    """
+    found = static_busybox()
+    if found is None:
+        raise ProviderError(f"no static busybox: {GET_KERNEL}")
+    return found

@@ -9,7 +9,7 @@ import platform
 from collections.abc import Mapping
 from pathlib import Path
 
-from wavetank.cluster.guests.guest import CONTROL_TAP, INIT, TAP, Guest
+from wavetank.cluster.guests.guest import BOOT_TIMEOUT_S, CONTROL_TAP, INIT, TAP, Guest
 from wavetank.cluster.namespaces.network import MTU
 from wavetank.errors import ProviderError
 from wavetank.programs import find_program
@@ -28,6 +28,11 @@ class UserModeLinux:
     def environment(self) -> Mapping[str, str]:
         """See the protocol."""
         return {"TMPDIR": "/dev/shm"}  # noqa: S108
+
+    @property
+    def boot_timeout_s(self) -> float:
+        """See the protocol."""
+        return BOOT_TIMEOUT_S
 
     def modules(self) -> Path:
         """The package's only release; see the protocol."""

@@ -96,7 +96,8 @@ class VmProvider:
             node = around.hosts[name]
             assert isinstance(node, NamespaceHost)  # noqa: S101
             boot(node, guest, machine, program)
-            wait_for(node, processes[name][0], NAMES[choice.hypervisor])
+            named = NAMES[choice.hypervisor]
+            wait_for(node, processes[name][0], named, machine.boot_timeout_s)
 
         on_all(spec.guest_names(), start, ON_THIS_MACHINE_AT_ONCE)
 
