@@ -37,6 +37,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "interfere": ("interfere", "Run groups of clients alone and together, and see what they do to each other."),
     "papers": ("papers", "Measure published studies again, and judge each of their statements."),
     "instances": ("instances", "Which types of cloud instances suit an application, and what they cost."),
+    "service": ("service", "Run a service of file systems for tenants, and administer it."),
+    "space": ("space", "Ask a service for file systems of one's own: spaces."),
     "plot": ("plot", "Write plots of a model: temporal, spatial, sizes, operations, phases."),
     "report": ("report", "Write a campaign's report as one self-contained HTML file."),
     "schema": ("schema", "Print the JSON Schema of a file that wavetank writes or reads."),

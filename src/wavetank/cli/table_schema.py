@@ -17,7 +17,9 @@ from wavetank.cli import (
     instances,
     interfere,
     papers,
+    service,
     show,
+    space_tables,
 )
 from wavetank.compare.tables.all import DEFINITIONS as COMPARISON
 from wavetank.interfere.tables import DEFINITIONS as STUDY
@@ -33,7 +35,7 @@ from wavetank.tables.table import Definition
 
 _COMMANDS = (
     campaign_tables, cluster_bill, cluster_cloud, cluster_cost, cluster_plan, cluster_tables, diff, doctor, fit, instances, interfere,
-    papers, show,
+    papers, service, show, space_tables,
 )  # fmt: skip
 DEFINITIONS: tuple[Definition[Any], ...] = (
     *COMPARISON, *STUDY, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, TRACE, RANKS, CALLS, DURATIONS,

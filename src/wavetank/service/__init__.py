@@ -12,6 +12,8 @@ Rooms, each of which imports those above it only:
 - ``reconcile``: makes what is wanted out of what is there: a pure decision for each space, and the driver that acts on it
   by a ``Maker``, with every intent written before it is done.
 - ``api``: the interface over HTTP: an application for tenants, by tokens, and one for the administrator.
+- ``client``: asks that interface, as the command line does.
+- ``daemon``: the process: sockets, TLS, the thread that makes spaces, the audit log's file.
 
 Nothing here claims that tenants are isolated from each other: ``core.classes`` says for each kind and mode what confines a
 tenant, and that it is not proved yet.

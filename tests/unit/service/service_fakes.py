@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from wavetank.errors import ServiceError
 from wavetank.service.core.orders import Found, Order
 from wavetank.service.core.records import (
@@ -17,6 +19,8 @@ from wavetank.service.core.records import (
     SpaceRequest,
     Tenant,
 )
+from wavetank.service.core.refusals import Refused
+from wavetank.service.store.folder import open_store
 
 GIB = 2**30
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -136,3 +140,43 @@ class FolderMaker:
         self.point()
         do()
         self.point()
+
+
+def see_all_is_as_wanted(folder: Path, generation: int = 4) -> None:
+    """The end of the story that processes are killed in: one space is as it was wanted last, one is gone."""
+    with open_store(folder / "service") as store:
+        maker = FolderMaker(folder / "made")
+        kept = store.space_named("ann", "kept")
+        assert (kept.state, kept.size, kept.servers) == ("ready", 2 * GIB, 2)
+        assert kept.made_generation == kept.generation == generation
+        found = maker.find(kept.id)
+        assert found.whole
+        assert found.shares == store.order(kept.id).wanted_shares()
+        assert found.access == {ip("10.0.0.2", "ro")}
+        assert maker.spaces() == {kept.id}  # nothing twice, nothing left
+        assert store.spaces(None) == (kept,)
+        assert store.open_intents() == ()
+        assert store.unsettled() == ()
+        # What is held is what is there: nothing is held for what is gone.
+        assert sum(100 * GIB - held.free_bytes for held in store.servers()) == 2 * GIB
+        requested = [
+            event for event in store.events("ann", limit=1000) if event.kind == "requested"
+        ]
+        assert len(requested) == 2
+        its = store.events("ann", space=kept.id, limit=1000)
+        assert [event.kind for event in its].count("requested") == 1
+
+
+def make_ready(store, space, now):
+    """As the driver does when all goes well."""
+    while (current := store.space(space)).state not in ("ready", "gone"):
+        if current.state == "requested":
+            store.begin(current, now)
+        else:
+            store.finish(current, "io0:/data", now)
+
+
+def refusal(call, *args, **others):
+    with pytest.raises(Refused) as refused:
+        call(*args, **others)
+    return refused.value

@@ -7,7 +7,16 @@ import sys
 import traceback
 
 import pytest
-from service_fakes import GIB, Clock, FolderMaker, ip, request, server, tenant
+from service_fakes import (
+    GIB,
+    Clock,
+    FolderMaker,
+    ip,
+    request,
+    see_all_is_as_wanted,
+    server,
+    tenant,
+)
 
 from wavetank.service.core.records import AccessList, Resize
 from wavetank.service.core.refusals import Refused
@@ -101,30 +110,6 @@ def killed_at(folder, point):
         finally:
             os._exit(BROKEN)
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def see_all_is_as_wanted(folder):
-    with open_store(folder / "service") as store:
-        maker = FolderMaker(folder / "made")
-        kept = store.space_named("ann", "kept")
-        assert (kept.state, kept.size, kept.servers) == ("ready", 2 * GIB, 2)
-        assert kept.made_generation == kept.generation == 4
-        found = maker.find(kept.id)
-        assert found.whole
-        assert found.shares == store.order(kept.id).wanted_shares()
-        assert found.access == {ip("10.0.0.2", "ro")}
-        assert maker.spaces() == {kept.id}  # nothing twice, nothing left
-        assert store.spaces(None) == (kept,)
-        assert store.open_intents() == ()
-        assert store.unsettled() == ()
-        # What is held is what is there: nothing is held for what is gone.
-        assert sum(100 * GIB - held.free_bytes for held in store.servers()) == 2 * GIB
-        requested = [
-            event for event in store.events("ann", limit=1000) if event.kind == "requested"
-        ]
-        assert len(requested) == 2
-        its = store.events("ann", space=kept.id, limit=1000)
-        assert [event.kind for event in its].count("requested") == 1
 
 
 def test_without_a_kill_it_comes_out_as_wanted(tmp_path):

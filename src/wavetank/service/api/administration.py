@@ -8,7 +8,10 @@ from fastapi import APIRouter, Query, Response
 from pydantic import ValidationError
 
 from wavetank.document import explain
-from wavetank.service.api.answers import (
+from wavetank.service.api.desk import Desk, DeskHere
+from wavetank.service.api.refusals import TOLD
+from wavetank.service.api.spaces import Limit
+from wavetank.service.core.answers import (
     AuditPage,
     Revoked,
     Servers,
@@ -18,9 +21,6 @@ from wavetank.service.api.answers import (
     TokenMade,
     Tokens,
 )
-from wavetank.service.api.desk import Desk, DeskHere
-from wavetank.service.api.refusals import TOLD
-from wavetank.service.api.spaces import Limit
 from wavetank.service.core.records import Held, Name, Quota, Server, Tenant
 from wavetank.service.core.refusals import Refused
 

@@ -7,11 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from wavetank import __version__
-from wavetank.service.api.answers import ClassAnswer, Classes, EventPage, Health, TenantAnswer
 from wavetank.service.api.callers import CallerHere
 from wavetank.service.api.desk import DeskHere
 from wavetank.service.api.refusals import TOLD
 from wavetank.service.api.spaces import Limit
+from wavetank.service.core.answers import ClassAnswer, Classes, EventPage, Health, TenantAnswer
 from wavetank.service.core.classes import CLASSES
 
 router = APIRouter(tags=["service"], responses=TOLD)

@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 
 from wavetank.errors import ServiceError
 from wavetank.refusals import findings_of
-from wavetank.service.api.answers import Refusal
 from wavetank.service.api.bodies import TOO_LARGE
 from wavetank.service.api.callers import TooMany, Unauthorized
+from wavetank.service.core.answers import Refusal
 from wavetank.service.core.refusals import Code, Refused
 
 STATUS: Mapping[Code, int] = {

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
-from wavetank.service.api.answers import SpacePage
 from wavetank.service.api.callers import Caller, CallerHere
 from wavetank.service.api.desk import Desk, DeskHere
 from wavetank.service.api.refusals import TOLD
+from wavetank.service.core.answers import SpacePage
 from wavetank.service.core.records import AccessList, Name, Resize, Space, SpaceRequest
 from wavetank.service.core.refusals import Refused
 from wavetank.service.core.states import UNSETTLED

@@ -1,0 +1,384 @@
+"""``wavetank service``: runs a service of spaces on this machine, and administers it by its socket."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.space import size_of
+from wavetank.errors import ServiceError, UsageError
+from wavetank.tables.table import Column, Definition
+
+if TYPE_CHECKING:
+    from wavetank.service.client.connection import Connection
+    from wavetank.service.core.answers import TenantAnswer
+    from wavetank.service.core.records import Device, Held, Token
+
+FOLDER = "/var/lib/wavetank/service"
+EXTRA = "the service needs more Python packages: pip install 'wavetank[service]'"
+
+TENANTS: Definition[TenantAnswer] = Definition(
+    "tenants",
+    "Tenants",
+    (
+        Column("name", "Name", lambda i: i.name),
+        Column("used_bytes", "Used", lambda i: i.used.bytes, kind="integer", unit="B"),
+        Column("quota_bytes", "of", lambda i: i.quota.bytes, kind="integer", unit="B"),
+        Column("used_servers", "Dedicated servers", lambda i: i.used.servers, kind="integer"),
+        Column("quota_servers", "of", lambda i: i.quota.servers, kind="integer"),
+        Column("used_spaces", "Spaces", lambda i: i.used.spaces, kind="integer"),
+        Column("quota_spaces", "of", lambda i: i.quota.spaces, kind="integer"),
+    ),
+    command="service tenant list",
+)
+
+TOKENS: Definition[Token] = Definition(
+    "tokens",
+    "Tokens",
+    (
+        Column("id", "Identity", lambda i: i.id),
+        Column("tenant", "Tenant", lambda i: i.tenant),
+        Column("created_utc", "Made (UTC)", lambda i: i.created_utc.isoformat(timespec="seconds")),
+    ),
+    command="service token list",
+)
+
+DEVICES: Definition[tuple[Held, Device]] = Definition(
+    "devices-of-servers",
+    "Servers",
+    (
+        Column("node", "Server", lambda i: i[0].server.node),
+        Column("device", "Device", lambda i: i[1].name),
+        Column("size_bytes", "Size", lambda i: i[1].size, kind="integer", unit="B"),
+        Column("free_bytes", "Free", lambda i: i[0].free[i[1].name], kind="integer", unit="B"),
+        Column("kinds", "Kinds", lambda i: ", ".join(i[0].server.kinds)),
+        Column("tenants", "Tenants", lambda i: ", ".join(sorted(i[0].tenants)) or None),
+        Column("dedicated_to", "Dedicated to", lambda i: i[0].dedicated_to),
+    ),
+    command="service server list",
+)
+DEFINITIONS = (TENANTS, TOKENS, DEVICES)
+
+
+@click.group()
+@click.option(
+    "--folder", type=click.Path(path_type=Path, file_okay=False), default=FOLDER, show_default=True,
+    envvar="WAVETANK_SERVICE_FOLDER",
+    help="Of the service: its database, its audit log, the administrator's socket. Also WAVETANK_SERVICE_FOLDER.",
+)  # fmt: skip
+@click.pass_context
+def command(context: click.Context, folder: Path) -> None:
+    """Run a service of spaces on this machine, and administer it.
+
+    Example: wavetank service run
+    """
+    context.obj = folder
+
+
+@command.command()
+@click.option(
+    "--listen", default="127.0.0.1:8470", show_default=True, metavar="HOST:PORT",
+    help="Where tenants ask. Beyond this machine only with --certificate.",
+)  # fmt: skip
+@click.option(
+    "--certificate", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Of this machine, as PEM, with those between it and its authority.",
+)  # fmt: skip
+@click.option(
+    "--key", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Of the certificate, as PEM without a password.",
+)  # fmt: skip
+@click.option(
+    "--rate", type=click.FloatRange(0, min_open=True), default=50.0, show_default=True,
+    help="Requests of each tenant in a second, in the long run.",
+)  # fmt: skip
+@click.option(
+    "--burst", type=click.IntRange(1), default=200, show_default=True,
+    help="Requests of each tenant at once.",
+)  # fmt: skip
+@click.option(
+    "--keep-gone", default="30 d", show_default=True, metavar="TIME",
+    help="Age at which spaces that are gone, and what is told of them, are forgotten.",
+)  # fmt: skip
+@click.option(
+    "--examine-every", default="60 s", show_default=True, metavar="TIME",
+    help="How often to see that all spaces are there as they should be.",
+)  # fmt: skip
+@click.pass_obj
+def run(
+    folder: Path,
+    listen: str,
+    certificate: Path | None,
+    key: Path | None,
+    rate: float,
+    burst: int,
+    keep_gone: str,
+    examine_every: str,
+) -> None:
+    """Run the service until it is told to stop (SIGTERM, Ctrl-C).
+
+    Example: wavetank service run --listen 0.0.0.0:8470 --certificate service.pem --key service.key
+    """
+    from wavetank.service.daemon.registry import load_makers
+    from wavetank.service.daemon.settings import Settings
+
+    host, port = _address(listen)
+    settings = Settings(
+        folder=folder.resolve(),
+        host=host,
+        port=port,
+        certificate=certificate,
+        key=key,
+        rate_per_s=rate,
+        burst=burst,
+        keep_gone_s=_seconds("--keep-gone", keep_gone),
+        examine_s=_seconds("--examine-every", examine_every, least=1.0),
+    )
+    try:
+        from wavetank.service.daemon.run import serve
+    except ModuleNotFoundError as error:
+        raise ServiceError(f"{EXTRA} ({error.name} is missing)") from error
+    serve(settings, load_makers, _told)
+
+
+def _told(url: str) -> None:
+    click.echo(f"wavetank: tenants ask at {url}", err=True)
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]")
+    if not colon or not host or not port.isdecimal() or int(port) > 65535:
+        raise UsageError(f"--listen {text}: write HOST:PORT, e.g. 127.0.0.1:8470 or [::1]:8470")
+    return host, int(port)
+
+
+def _seconds(option: str, text: str, least: float = 0.0) -> float:
+    from wavetank.units import parse_duration
+
+    try:
+        found = parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from error
+    if found < least:
+        raise UsageError(f"{option}: {text} is too short: at least {least:g} s")
+    return found
+
+
+@contextmanager
+def _service(folder: Path) -> Iterator[Connection]:
+    """The service of this machine, as its administrator."""
+    try:
+        from wavetank.service.client.connection import as_administrator
+    except ModuleNotFoundError as error:
+        raise ServiceError(f"{EXTRA} ({error.name} is missing)") from error
+    from wavetank.service.core.places import admin_socket
+
+    with as_administrator(admin_socket(folder)) as connection:
+        yield connection
+
+
+@command.group()
+def tenant() -> None:
+    """Who may ask for spaces, and for how much.
+
+    Example: wavetank service tenant list
+    """
+
+
+@tenant.command(name="put")
+@click.argument("name")
+@click.option(
+    "--size",
+    metavar="SIZE",
+    help="Bytes of all of its spaces together, e.g. 1TiB.  [default: no limit]",
+)
+@click.option(
+    "--servers",
+    type=click.IntRange(0),
+    help="Servers of its dedicated spaces together.  [default: no limit]",
+)
+@click.option("--spaces", type=click.IntRange(0), help="Spaces.  [default: no limit]")
+@format_option
+@click.pass_obj
+def put_tenant(
+    folder: Path,
+    name: str,
+    size: str | None,
+    servers: int | None,
+    spaces: int | None,
+    output_format: str,
+) -> None:
+    """Add a tenant, or give it other quotas in place of all that it had.
+
+    Example: wavetank service tenant put ann --size 1TiB --spaces 20
+    """
+    from wavetank.service.core.answers import TenantAnswer
+
+    quota = {"bytes": size_of("--size", size), "servers": servers, "spaces": spaces}
+    with _service(folder) as service:
+        found = service.send("PUT", f"/v1/tenants/{_segment(name)}", TenantAnswer, quota)
+    print_tables([TENANTS.table([found])], output_format)
+
+
+@tenant.command(name="list")
+@format_option
+@click.pass_obj
+def list_tenants(folder: Path, output_format: str) -> None:
+    """List all tenants, with what they have and may have.
+
+    Example: wavetank service tenant list
+    """
+    from wavetank.service.core.answers import Tenants
+
+    with _service(folder) as service:
+        found = service.get("/v1/tenants", Tenants)
+    print_tables([TENANTS.table(found.tenants)], output_format)
+
+
+@tenant.command(name="remove")
+@click.argument("name")
+@click.pass_obj
+def remove_tenant(folder: Path, name: str) -> None:
+    """Forget a tenant that has no spaces, and its tokens.
+
+    Example: wavetank service tenant remove ann
+    """
+    with _service(folder) as service:
+        service.remove(f"/v1/tenants/{_segment(name)}")
+
+
+@command.group()
+def token() -> None:
+    """What a tenant proves with who it is.
+
+    Example: wavetank service token list
+    """
+
+
+@token.command(name="make")
+@click.argument("tenant_name", metavar="TENANT")
+@click.pass_obj
+def make_token(folder: Path, tenant_name: str) -> None:
+    """Print a new token of a tenant. It is shown this once: the service keeps no more than a hash of it.
+
+    Example: wavetank service token make ann >ann.token
+    """
+    from wavetank.service.core.answers import TokenMade
+
+    with _service(folder) as service:
+        made = service.send("POST", f"/v1/tenants/{_segment(tenant_name)}/tokens", TokenMade)
+    click.echo(made.text)
+
+
+@token.command(name="list")
+@format_option
+@click.pass_obj
+def list_tokens(folder: Path, output_format: str) -> None:
+    """List all tokens, without their secrets.
+
+    Example: wavetank service token list
+    """
+    from wavetank.service.core.answers import Tokens
+
+    with _service(folder) as service:
+        found = service.get("/v1/tokens", Tokens)
+    print_tables([TOKENS.table(found.tokens)], output_format)
+
+
+@token.command(name="revoke")
+@click.argument("identity")
+@click.pass_obj
+def revoke_token(folder: Path, identity: str) -> None:
+    """Take a token back. IDENTITY is what 'wavetank service token list' shows, not the token.
+
+    Example: wavetank service token revoke 0123456789ab
+    """
+    with _service(folder) as service:
+        service.remove(f"/v1/tokens/{_segment(identity)}")
+
+
+@command.group()
+def server() -> None:
+    """Servers and their devices, that spaces are placed on.
+
+    Example: wavetank service server list
+    """
+
+
+@server.command(name="put")
+@click.argument("node")
+@click.option(
+    "--device", "devices", multiple=True, required=True, metavar="NAME=SIZE",
+    help="A device and what spaces may have of it, e.g. /srv/d0=100GiB; may stand several times.",
+)  # fmt: skip
+@click.option(
+    "--kind", "kinds", multiple=True, required=True, type=click.Choice(["nfs", "glusterfs", "cephfs", "orangefs"]),
+    help="A file system that it can serve; may stand several times.",
+)  # fmt: skip
+@format_option
+@click.pass_obj
+def put_server(
+    folder: Path, node: str, devices: tuple[str, ...], kinds: tuple[str, ...], output_format: str
+) -> None:
+    """Add a server, or change what it gives.
+
+    Example: wavetank service server put io1 --device /srv/d0=100GiB --kind nfs
+    """
+    from wavetank.service.core.records import Held
+
+    body = {"devices": [_device(each) for each in devices], "kinds": list(dict.fromkeys(kinds))}
+    with _service(folder) as service:
+        found = service.send("PUT", f"/v1/servers/{_segment(node)}", Held, body)
+    _print_servers((found,), output_format)
+
+
+@server.command(name="list")
+@format_option
+@click.pass_obj
+def list_servers(folder: Path, output_format: str) -> None:
+    """List all servers, with what is free of them.
+
+    Example: wavetank service server list
+    """
+    from wavetank.service.core.answers import Servers
+
+    with _service(folder) as service:
+        found = service.get("/v1/servers", Servers)
+    _print_servers(found.servers, output_format)
+
+
+@server.command(name="remove")
+@click.argument("node")
+@click.pass_obj
+def remove_server(folder: Path, node: str) -> None:
+    """Forget a server that no space is on.
+
+    Example: wavetank service server remove io1
+    """
+    with _service(folder) as service:
+        service.remove(f"/v1/servers/{_segment(node)}")
+
+
+def _segment(text: str) -> str:
+    """A name as a part of a path, so that nothing in it has a meaning there."""
+    from urllib.parse import quote
+
+    return quote(text, safe="")
+
+
+def _device(text: str) -> dict[str, Any]:
+    name, equals, size = text.rpartition("=")
+    if not equals or not name:
+        raise UsageError(f"--device {text}: write NAME=SIZE, e.g. /srv/d0=100GiB")
+    return {"name": name, "size": size_of("--device", size)}
+
+
+def _print_servers(servers: tuple[Held, ...], output_format: str) -> None:
+    rows = [(held, device) for held in servers for device in held.server.devices]
+    print_tables([DEVICES.table(rows)], output_format)

@@ -1,0 +1,323 @@
+"""``wavetank space``: what a tenant asks a service of spaces for."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from wavetank.cli.output import format_option, print_tables
+from wavetank.errors import ServiceError, UsageError
+
+if TYPE_CHECKING:
+    from wavetank.service.client.spaces import Spaces
+    from wavetank.service.core.records import Access, Space
+
+URL, TOKEN, AUTHORITY = "WAVETANK_SERVICE", "WAVETANK_TOKEN", "WAVETANK_SERVICE_CA"
+"""Variables of the environment: a token in an argument could be read by every user of the machine."""
+PAUSE_S = 0.5
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@click.group()
+def command() -> None:
+    """Ask a service of spaces for file systems of one's own.
+
+    The environment says where it is and who asks: WAVETANK_SERVICE is its URL, WAVETANK_TOKEN the tenant's token,
+    WAVETANK_SERVICE_CA the file of the authority that signed its certificate, where this machine does not trust it anyway.
+
+    Example: wavetank space create data --size 10GiB --kind nfs --access 10.0.0.0/24 --wait
+    """
+
+
+@contextmanager
+def service_of_tenant() -> Iterator[Spaces]:
+    """The service that the environment names.
+
+    Raises:
+        UsageError: it names none, or no token.
+    """
+    url, token, authority = (os.environ.get(name) for name in (URL, TOKEN, AUTHORITY))
+    if not url or not token:
+        missing = " and ".join(name for name, value in ((URL, url), (TOKEN, token)) if not value)
+        raise UsageError(
+            f"set {missing} in the environment: {URL} is the URL of the service, {TOKEN} a token of yours from its administrator"
+        )
+    try:
+        from wavetank.service.client.connection import as_tenant
+        from wavetank.service.client.spaces import Spaces
+    except ModuleNotFoundError as error:
+        raise ServiceError(
+            f"spaces need more Python packages: pip install 'wavetank[service]' ({error.name} is missing)"
+        ) from error
+    with as_tenant(url, token, Path(authority) if authority else None) as connection:
+        yield Spaces(connection)
+
+
+def wait_option(command: F) -> F:
+    """Add ``--wait``."""
+    return click.option(
+        "--wait", is_flag=True, help="Return when it is done; fail with the reason if it fails."
+    )(command)
+
+
+def size_of(option: str, text: str | None) -> int | None:
+    """Bytes of an option.
+
+    Raises:
+        UsageError: not a size.
+    """
+    from wavetank.units import parse_size
+
+    try:
+        return None if text is None else parse_size(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from error
+
+
+@command.command()
+@click.argument("name")
+@click.option("--size", required=True, metavar="SIZE", help="What it can hold, e.g. 10GiB.")
+@click.option(
+    "--kind",
+    required=True,
+    type=click.Choice(["nfs", "glusterfs", "cephfs", "orangefs"]),
+    help="Of file system.",
+)
+@click.option(
+    "--mode",
+    type=click.Choice(["shared", "dedicated"]),
+    default="shared",
+    show_default=True,
+    help="dedicated: its servers hold nothing else.",
+)
+@click.option(
+    "--servers", type=click.IntRange(1, 1024), default=1, show_default=True, help="That it lies on."
+)
+@click.option(
+    "--devices",
+    type=click.IntRange(1, 24),
+    default=1,
+    show_default=True,
+    help="Of each of its servers.",
+)
+@click.option(
+    "--stripe",
+    metavar="SIZE",
+    help="Bytes of a file on one device before the next.  [default: the file system's]",
+)
+@click.option(
+    "--redundancy",
+    type=click.IntRange(0, 7),
+    default=0,
+    show_default=True,
+    help="Further copies of each byte.",
+)
+@click.option(
+    "--access",
+    multiple=True,
+    metavar="RULE",
+    help="Who may mount it, as in 'wavetank space grant'; may stand several times.",
+)
+@wait_option
+@format_option
+def create(
+    name: str,
+    size: str,
+    kind: str,
+    mode: str,
+    servers: int,
+    devices: int,
+    stripe: str | None,
+    redundancy: int,
+    access: tuple[str, ...],
+    wait: bool,
+    output_format: str,
+) -> None:
+    """Ask for a space. With the same name and values again, it is the same space.
+
+    Example: wavetank space create data --size 10GiB --kind nfs --access 10.0.0.0/24 --wait
+    """
+    from pydantic import ValidationError
+
+    from wavetank.document import explain
+    from wavetank.service.core.records import SpaceRequest
+
+    try:
+        asked = SpaceRequest.model_validate(
+            {
+                "name": name,
+                "size": size_of("--size", size),
+                "kind": kind,
+                "mode": mode,
+                "servers": servers,
+                "devices_per_server": devices,
+                "stripe_size": size_of("--stripe", stripe),
+                "redundancy": redundancy,
+                "access": rules_of(access),
+            }
+        )
+    except ValidationError as error:
+        raise UsageError(f"no such space can be: {explain(error)}") from error
+    with service_of_tenant() as spaces:
+        show_spaces([_waited(spaces, spaces.create(asked), wait)], output_format)
+
+
+@command.command(name="list")
+@format_option
+def list_command(output_format: str) -> None:
+    """List the spaces that there are.
+
+    Example: wavetank space list
+    """
+    with service_of_tenant() as spaces:
+        show_spaces(spaces.all(), output_format)
+
+
+@command.command()
+@click.argument("name")
+@format_option
+def show(name: str, output_format: str) -> None:
+    """Show a space, who may mount it, and what happened to it.
+
+    Example: wavetank space show data
+    """
+    from wavetank.cli.space_tables import EVENTS, RULES, SPACES
+
+    with service_of_tenant() as spaces:
+        space = spaces.named(name)
+        events = spaces.events(space)
+    print_tables(
+        [SPACES.table([space]), RULES.table(space.access), EVENTS.table(events)], output_format
+    )
+
+
+@command.command()
+@click.argument("name")
+@click.option("--size", metavar="SIZE", help="What it is to hold, e.g. 20GiB.")
+@click.option("--servers", type=click.IntRange(1, 1024), help="That it is to lie on.")
+@wait_option
+@format_option
+def grow(name: str, size: str | None, servers: int | None, wait: bool, output_format: str) -> None:
+    """Ask for more bytes, more servers, or both. Its data stay.
+
+    Example: wavetank space grow data --size 20GiB
+    """
+    from pydantic import ValidationError
+
+    from wavetank.document import explain
+    from wavetank.service.core.records import Resize
+
+    if size is None and servers is None:
+        raise UsageError("say how far it is to grow: give --size, --servers or both")
+    try:
+        asked = Resize(size=size_of("--size", size), servers=servers)
+    except ValidationError as error:
+        raise UsageError(f"no space can be so: {explain(error)}") from error
+    with service_of_tenant() as spaces:
+        show_spaces([_waited(spaces, spaces.grow(name, asked), wait)], output_format)
+
+
+@command.command()
+@click.argument("name")
+@click.argument("rules", nargs=-1, required=True)
+@wait_option
+@format_option
+def grant(name: str, rules: tuple[str, ...], wait: bool, output_format: str) -> None:
+    """Let others mount a space too. A rule is SUBJECT or SUBJECT:ro.
+
+    SUBJECT is an address (10.0.0.7), a network (10.0.0.0/24), cert:NAME (the name in a client's certificate) or key:NAME.
+    ':ro' lets it read only. Which of these a file system can tell apart is its own matter: NFS tells addresses.
+
+    Example: wavetank space grant data 10.0.0.7 10.0.1.0/24:ro
+    """
+    with service_of_tenant() as spaces:
+        show_spaces([_waited(spaces, spaces.grant(name, rules_of(rules)), wait)], output_format)
+
+
+@command.command()
+@click.argument("name")
+@click.argument("subjects", nargs=-1, required=True)
+@wait_option
+@format_option
+def revoke(name: str, subjects: tuple[str, ...], wait: bool, output_format: str) -> None:
+    """Let others mount a space no more. Subjects are those of 'wavetank space grant'.
+
+    Example: wavetank space revoke data 10.0.0.7
+    """
+    with service_of_tenant() as spaces:
+        show_spaces([_waited(spaces, spaces.revoke(name, rules_of(subjects)), wait)], output_format)
+
+
+@command.command()
+@click.argument("name")
+@wait_option
+@format_option
+def retry(name: str, wait: bool, output_format: str) -> None:
+    """Try again what failed.
+
+    Example: wavetank space retry data --wait
+    """
+    with service_of_tenant() as spaces:
+        show_spaces([_waited(spaces, spaces.retry(name), wait)], output_format)
+
+
+@command.command()
+@click.argument("name")
+@wait_option
+@format_option
+def delete(name: str, wait: bool, output_format: str) -> None:
+    """Remove a space and all of its data, for good.
+
+    Example: wavetank space delete data --wait
+    """
+    with service_of_tenant() as spaces:
+        show_spaces([_waited(spaces, spaces.delete(name), wait)], output_format)
+
+
+def show_spaces(spaces: Sequence[Space], output_format: str) -> None:
+    """Print spaces."""
+    from wavetank.cli.space_tables import SPACES
+
+    print_tables([SPACES.table(spaces)], output_format)
+
+
+def rules_of(texts: Sequence[str]) -> tuple[Access, ...]:
+    """Access rules as people write them.
+
+    Raises:
+        UsageError: one that cannot be.
+    """
+    from pydantic import ValidationError
+
+    from wavetank.document import explain
+    from wavetank.service.core.records import Access
+
+    found = []
+    for text in texts:
+        subject, level = text, "rw"
+        for ending in ("rw", "ro"):
+            if text.endswith(f":{ending}"):
+                subject, level = text.removesuffix(f":{ending}"), ending
+        kind = "ip"
+        for prefix, named in (("cert:", "certificate"), ("key:", "key")):
+            if subject.startswith(prefix):
+                kind, subject = named, subject.removeprefix(prefix)
+        try:
+            found.append(Access.model_validate({"kind": kind, "subject": subject, "level": level}))
+        except ValidationError as error:
+            raise UsageError(f"access rule {text!r}: {explain(error)}") from error
+    return tuple(found)
+
+
+def _waited(spaces: Spaces, space: Space, wait: bool) -> Space:
+    return spaces.settled(space, _pause) if wait else space
+
+
+def _pause() -> None:
+    time.sleep(PAUSE_S)

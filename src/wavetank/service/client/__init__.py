@@ -1,0 +1,1 @@
+"""The service as another program asks it: over HTTP for tenants, by a unix socket for the administrator."""

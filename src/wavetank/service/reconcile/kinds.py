@@ -1,0 +1,61 @@
+"""Several makers as one: each kind of file system has its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wavetank.errors import ServiceError
+from wavetank.service.core.classes import KINDS
+from wavetank.service.core.orders import Found, Order
+from wavetank.service.core.records import Kind
+from wavetank.service.reconcile.maker import Maker
+
+
+class MakerOfKinds:
+    """A maker that has each order carried out by the maker of its kind.
+
+    Attributes:
+        makers: by kind.
+    """
+
+    def __init__(self, makers: Mapping[Kind, Maker]) -> None:
+        self.makers = makers
+
+    def there(self) -> dict[str, Found]:
+        """All spaces of all makers; where one cannot ask its servers, nothing is known."""
+        return {
+            name: found for maker in self.makers.values() for name, found in maker.there().items()
+        }
+
+    def find(self, space: str) -> Found | None:
+        """The space, of whichever maker has something of it."""
+        for maker in self.makers.values():
+            if (found := maker.find(space)) is not None:
+                return found
+        return None
+
+    def make(self, order: Order) -> None:
+        """Make a space."""
+        self._of(order).make(order)
+
+    def resize(self, order: Order) -> None:
+        """Give a space the shares of the order."""
+        self._of(order).resize(order)
+
+    def change_access(self, order: Order) -> None:
+        """Put the rules of the order in force."""
+        self._of(order).change_access(order)
+
+    def remove(self, space: str) -> None:
+        """Remove a space from every maker that has something of it."""
+        for maker in self.makers.values():
+            if maker.find(space) is not None:
+                maker.remove(space)
+
+    def _of(self, order: Order) -> Maker:
+        kind = order.space.kind
+        if kind not in self.makers:
+            raise ServiceError(
+                f"there is no maker for {KINDS[kind].title} in this service: start it with one"
+            )
+        return self.makers[kind]

@@ -1,0 +1,229 @@
+"""wavetank service and wavetank space: over a service in this process, and once over a daemon that the command itself runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from click.testing import CliRunner
+from service_web import Service
+
+from wavetank.cli.main import cli
+from wavetank.errors import ServiceError, UsageError
+from wavetank.service.client import connection
+from wavetank.service.client.connection import AnsweredError, Connection, as_tenant
+from wavetank.service.store.folder import open_store
+
+CREATE = "space create data --size 1GiB --kind glusterfs"
+
+
+class Terminal:
+    """Commands over the service in this process."""
+
+    def __init__(self, service):
+        self.service = service
+
+    def __call__(self, line):
+        result = CliRunner().invoke(cli, line.split())
+        if result.exception is not None:
+            raise result.exception
+        return result.output
+
+    def rows(self, line, key="spaces"):
+        return json.loads(self(f"{line} --format json"))[key]
+
+
+@pytest.fixture
+def terminal(tmp_path, monkeypatch):
+    with open_store(tmp_path / "service") as store:
+        service = Service(store, tmp_path / "made")
+
+        @contextmanager
+        def tenant(url, token, authority=None):
+            assert (url, authority) == ("https://there:8470", None)
+            yield Connection(service.client(token), url)
+
+        @contextmanager
+        def administrator(socket):
+            assert socket == tmp_path / "service" / "admin.sock"
+            yield Connection(service.admin, str(socket))
+
+        monkeypatch.setattr(connection, "as_tenant", tenant)
+        monkeypatch.setattr(connection, "as_administrator", administrator)
+        monkeypatch.setattr("wavetank.cli.space._pause", service.driver.settle)
+        monkeypatch.setenv("WAVETANK_SERVICE", "https://there:8470")
+        monkeypatch.setenv("WAVETANK_TOKEN", "ann")  # the name by which this test finds the token
+        monkeypatch.setenv("WAVETANK_SERVICE_FOLDER", str(tmp_path / "service"))
+        yield Terminal(service)
+
+
+def test_a_tenant_makes_changes_and_removes_a_space(terminal):
+    (row,) = terminal.rows(f"{CREATE} --access 10.0.0.1 --access cert:io.lab:ro --wait")
+    assert (row["state"], row["size_bytes"], row["export"]) == (
+        "ready",
+        2**30,
+        f"server:/{row['id']}",
+    )
+    assert (
+        terminal.rows(
+            CREATE.replace("1GiB", "1024MiB") + " --access cert:io.lab:ro --access 10.0.0.1"
+        )[0]["id"]
+        == row["id"]
+    )
+    (grown,) = terminal.rows("space grow data --size 2GiB --servers 2 --wait")
+    assert (grown["size_bytes"], grown["servers"]) == (2**31, 2)
+    terminal("space grant data 10.0.0.1:ro 10.1.0.0/16 --wait")
+    terminal("space revoke data cert:io.lab --wait")
+    rules = terminal.rows("space show data", "access_rules")
+    assert [(each["subject"], each["level"]) for each in rules] == [
+        ("10.0.0.1", "ro"),
+        ("10.1.0.0/16", "rw"),
+    ]
+    kinds = [each["kind"] for each in terminal.rows("space show data", "events_of_a_space")]
+    assert (kinds[0], kinds.count("ready")) == ("requested", 4)
+    assert row["export"] in terminal("space list")
+    (gone,) = terminal.rows("space delete data --wait")
+    assert gone["state"] == "gone"
+    assert terminal.rows("space list") == []
+
+
+def test_what_failed_is_told_and_can_be_tried_again(terminal):
+    terminal.service.driver.maker.broken = {"make": "io0: no space left on device"}
+    with pytest.raises(ServiceError, match="'data' has failed: io0: no space left on device"):
+        terminal(f"{CREATE} --wait")
+    assert "no space left on device" in terminal("space list")
+    terminal.service.driver.maker.broken = {}
+    assert terminal.rows("space retry data --wait")[0]["state"] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("space show data", "there is no space 'data'"),
+        ("space create data --size 1GiB --kind nfs", "no maker for NFS"),
+        ("space create data --size much --kind nfs", "--size: 'much' is not a size"),
+        ("space create .. --size 1GiB --kind glusterfs", "no such space can be"),
+        (f"{CREATE} --access here", "access rule 'here': .*is no address"),
+        (f"{CREATE} --access key:ann", "GlusterFS keeps rules by ip or certificate, not by key"),
+        ("space grow data", "give --size, --servers or both"),
+        ("service tenant remove eve", "there is no tenant 'eve'"),
+        ("service server put io9 --device /srv --kind nfs", "write NAME=SIZE"),
+        ("service run --listen 8470", "write HOST:PORT"),
+        ("service run --keep-gone ever", "--keep-gone: 'ever' is not a duration"),
+        ("service run --listen 0.0.0.0:8470", "without TLS tokens are read on the way"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_with_its_reason(terminal, line, message):
+    with pytest.raises((AnsweredError, UsageError), match=message):
+        terminal(line)
+    assert terminal.rows("space list") == []
+
+
+def test_growing_never_shrinks_and_revoking_needs_the_rule(terminal):
+    terminal(f"{CREATE} --servers 2 --wait")
+    for line, message in (
+        ("space grow data --size 512MiB", "512 MiB would be less"),
+        ("space grow data --servers 1", "1 would be fewer"),
+        ("space revoke data 10.0.0.1", "has no rule ip:10.0.0.1"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            terminal(line)
+    assert terminal.rows("space list")[0]["size_bytes"] == 2**30
+
+
+def test_rules_that_two_change_at_once_are_both_kept(terminal, monkeypatch):
+    terminal(f"{CREATE} --wait")
+    from wavetank.service.client.spaces import Spaces
+
+    named, others = Spaces.named, ["space grant data 10.0.0.2"]
+
+    def named_and_then_another_grants(spaces, name):
+        found = named(spaces, name)
+        if others:
+            terminal(others.pop())
+        return found
+
+    monkeypatch.setattr(Spaces, "named", named_and_then_another_grants)
+    terminal("space grant data 10.0.0.1")
+    rules = terminal.rows("space show data", "access_rules")
+    assert [each["subject"] for each in rules] == ["10.0.0.2", "10.0.0.1"]
+
+
+def test_where_the_service_is_and_who_asks_must_be_said(terminal, monkeypatch):
+    monkeypatch.delenv("WAVETANK_TOKEN")
+    with pytest.raises(UsageError, match="set WAVETANK_TOKEN in the environment"):
+        terminal("space list")
+    monkeypatch.undo()
+    for url in ("http://storage.example.org:8470", "http://192.0.2.1:8470"):
+        with pytest.raises(UsageError, match="not encrypted"), as_tenant(url, "wt_x"):
+            raise AssertionError
+    for url in ("there", "ftp://there", "https://"):
+        with pytest.raises(UsageError, match="is no URL"), as_tenant(url, "wt_x"):
+            raise AssertionError
+
+
+def test_the_administrator_sees_tenants_servers_and_tokens(terminal):
+    (row,) = terminal.rows("service tenant put ann --size 1GiB --spaces 3", "tenants")
+    assert (row["quota_bytes"], row["quota_servers"], row["quota_spaces"]) == (2**30, None, 3)
+    terminal(CREATE)
+    found = {
+        each["name"]: each["used_bytes"] for each in terminal.rows("service tenant list", "tenants")
+    }
+    assert found == {"ann": 2**30, "bob": 0}
+    devices = terminal.rows("service server list", "devices_of_servers")
+    assert sum(each["size_bytes"] - each["free_bytes"] for each in devices) == 2**30
+    terminal("service server put io9 --device /a=1GiB --device /b=2GiB --kind nfs --kind glusterfs")
+    new = [
+        each
+        for each in terminal.rows("service server list", "devices_of_servers")
+        if each["node"] == "io9"
+    ]
+    assert [(each["device"], each["free_bytes"], each["kinds"]) for each in new] == [
+        ("/a", 2**30, "nfs, glusterfs"),
+        ("/b", 2**31, "nfs, glusterfs"),
+    ]
+    terminal("service server remove io9")
+    text = terminal("service token make ann").strip()
+    tokens = terminal.rows("service token list", "tokens")
+    identity = text.split("_")[1]
+    assert identity in {each["id"] for each in tokens}
+    assert text.split("_", 2)[2] not in json.dumps(tokens)
+    terminal(f"service token revoke {identity}")
+    assert identity not in {each["id"] for each in terminal.rows("service token list", "tokens")}
+    terminal("service tenant remove bob")
+    assert [each["name"] for each in terminal.rows("service tenant list", "tenants")] == ["ann"]
+
+
+def test_the_command_runs_a_service_until_it_is_told_to_stop(tmp_path):
+    program = [sys.executable, "-m", "wavetank"]
+    environment = {**os.environ, "WAVETANK_SERVICE_FOLDER": str(tmp_path / "service")}
+
+    def run(*words, **more):
+        found = subprocess.run(
+            [*program, *words], env=environment | more, capture_output=True, text=True, check=False
+        )
+        return found.returncode, found.stdout.strip(), found.stderr
+
+    status, _, told = run("service", "tenant", "list")
+    assert (status, "Is it running there?" in told) == (1, True)
+    with subprocess.Popen(
+        [*program, "service", "run", "--listen", "127.0.0.1:0"],
+        env=environment, stderr=subprocess.PIPE, text=True,
+    ) as service:  # fmt: skip
+        try:
+            url = service.stderr.readline().split()[-1]
+            assert run("service", "tenant", "put", "ann")[0] == 0
+            token = run("service", "token", "make", "ann")[1]
+            who = {"WAVETANK_SERVICE": url, "WAVETANK_TOKEN": token}
+            status, text, told = run("space", "list", "--format", "json", **who)
+            assert (status, json.loads(text)["spaces"], told) == (0, [], "")
+            service.send_signal(signal.SIGTERM)
+            assert service.stderr.read() == ""
+            assert service.wait() == 0
+        finally:
+            service.kill()

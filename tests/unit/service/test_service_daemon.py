@@ -1,0 +1,294 @@
+"""The daemon as a process: who can reach it, how it ends, and what a kill at any point leaves to the next one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+
+import pytest
+from service_daemon import Daemon
+from service_fakes import GIB, NOON, see_all_is_as_wanted, server
+
+from waiting import until
+from wavetank.errors import ServiceError, UsageError
+from wavetank.service.client.connection import AnsweredError
+from wavetank.service.client.spaces import Spaces
+from wavetank.service.core.answers import EventPage, Health, TenantAnswer, TokenMade
+from wavetank.service.core.places import admin_socket, audit_log
+from wavetank.service.core.records import Access, Held, Resize, Space, SpaceRequest
+from wavetank.service.daemon.audit import AuditLog
+from wavetank.service.daemon.listening import administrators_socket, tls_of
+from wavetank.service.daemon.settings import Settings
+from wavetank.service.store.folder import open_store
+
+
+def prepare(daemon):
+    """A tenant and three servers; the text of a new token."""
+    with daemon.admin() as admin:
+        admin.send("PUT", "/v1/tenants/ann", TenantAnswer, {})
+        for i in range(3):
+            body = server(f"io{i}", 100 * GIB).model_dump(mode="json", exclude={"node"})
+            admin.send("PUT", f"/v1/servers/io{i}", Held, body)
+        return admin.send("POST", "/v1/tenants/ann/tokens", TokenMade).text
+
+
+def asked(name="data", **others):
+    return SpaceRequest(**{"name": name, "size": GIB, "kind": "glusterfs", **others})
+
+
+def test_it_answers_while_a_space_is_made_and_ends_after_the_step(tmp_path):
+    go_on, folder = tmp_path / "go-on", tmp_path / "service"
+    made = tmp_path / "made"
+
+    def point():  # the maker is in the middle of a space until the test lets it go on
+        if made.is_dir() and any(made.iterdir()):
+            until(go_on.exists)
+
+    with Daemon(folder, point) as daemon:
+        assert stat.S_IMODE(admin_socket(folder).stat().st_mode) == 0o600
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        token = prepare(daemon)
+        with daemon.tenant(token) as connection:
+            spaces = Spaces(connection)
+            space = spaces.create(asked())
+            until(lambda: any(made.iterdir()))
+            assert spaces.named("data").state == "making"
+        os.kill(daemon.pid, signal.SIGTERM)
+        go_on.touch()
+        assert daemon.ends() == 0
+    assert not admin_socket(folder).exists()
+    with open_store(folder) as store:
+        assert store.open_intents() == ()
+        secret = token.rsplit("_", 1)[1]
+        told = audit_log(folder).read_text()
+        assert [json.loads(line) for line in told.splitlines()] == [
+            row.model_dump(mode="json") for row in store.audit(limit=1000)
+        ]
+        assert secret not in told
+        assert stat.S_IMODE(audit_log(folder).stat().st_mode) == 0o600
+    with Daemon(folder) as daemon, daemon.tenant(token) as connection:
+        spaces = Spaces(connection)
+        ready = until(lambda: (each := spaces.named("data")).state == "ready" and each)
+        assert (ready.id, ready.export) == (space.id, f"server:/{space.id}")
+        with (
+            pytest.raises(ServiceError, match=f"process {daemon.pid} has .* open"),
+            open_store(folder),
+        ):
+            raise AssertionError
+        assert daemon.ends(signal.SIGINT) == 0
+
+
+class KilledError(Exception):
+    """The daemon was killed while the story was told."""
+
+
+def story(daemon):
+    """All that is wanted, in the order that leads there, from wherever the last daemon was killed."""
+    try:
+        with daemon.tenant(prepare(daemon)) as connection:
+            spaces = Spaces(connection)
+            one_that_goes(spaces)
+            kept = spaces.create(asked("kept", access=[Access(kind="ip", subject="10.0.0.1")]))
+            settle(spaces, kept)
+            for generation, change in (
+                (1, lambda: spaces.grow("kept", Resize(size=6 * GIB, servers=2))),
+                (
+                    2,
+                    lambda: spaces.grant(
+                        "kept", [Access(kind="ip", subject="10.0.0.2", level="ro")]
+                    ),
+                ),
+                (3, lambda: spaces.revoke("kept", [Access(kind="ip", subject="10.0.0.1")])),
+                (4, lambda: shrink(connection, kept)),
+            ):
+                if spaces.named("kept").generation == generation:
+                    change()
+                settle(spaces, kept)
+    except AnsweredError:
+        raise
+    except ServiceError as error:
+        raise KilledError from error
+
+
+def one_that_goes(spaces):
+    """A dedicated space that is made and removed, once."""
+
+    def removed():
+        events = spaces.service.get("/v1/events", EventPage, limit=1000).events
+        return any(event.kind == "gone" for event in events)
+
+    if removed():
+        return
+    try:
+        settle(spaces, spaces.create(asked("gone", mode="dedicated")))
+        spaces.delete("gone")
+    except AnsweredError as refused:
+        assert "is being deleted" in str(refused) or refused.code == "unknown"
+    until(removed)
+
+
+def settle(spaces, space):
+    spaces.settled(space, lambda: until(lambda: True))
+
+
+def shrink(connection, space):
+    connection.send("POST", f"/v1/spaces/{space.id}/resize", Space, {"size": 2 * GIB})
+
+
+def test_a_kill_at_any_point_is_made_good_by_the_next_daemon(tmp_path):
+    """Each is killed some points after it began, each time later, until one tells the story to its end."""
+    kills = 0
+    for attempt in range(100):
+        points = iter(range(7 + 4 * attempt, 0, -1))
+
+        def point(points=points):
+            if next(points) == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        with Daemon(tmp_path / "service", point, rate_per_s=10_000) as daemon:
+            try:
+                story(daemon)
+            except KilledError:
+                status = daemon.ends()
+            else:
+                status = daemon.ends(signal.SIGTERM)
+            if status == 0:
+                break
+            assert status == -signal.SIGKILL
+            kills += 1
+    assert kills > 5
+    see_all_is_as_wanted(tmp_path, generation=5)
+    with open_store(tmp_path / "service") as store:
+        lines = audit_log(tmp_path / "service").read_text().splitlines()
+        assert [json.loads(line)["number"] for line in lines] == [
+            row.number for row in store.audit(limit=1000)
+        ]
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """A certificate of this machine that signed itself, and its key."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "service")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), False
+        )
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), True)
+        .sign(key, hashes.SHA256())
+    )
+    folder = tmp_path_factory.mktemp("tls")
+    (folder / "service.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    (folder / "service.key").touch(mode=0o600)
+    (folder / "service.key").write_bytes(private)
+    return folder / "service.pem", folder / "service.key"
+
+
+def test_tenants_ask_over_tls(tmp_path, certificate):
+    pem, key = certificate
+    with Daemon(tmp_path / "service", certificate=pem, key=key) as daemon:
+        assert daemon.url.startswith("https://127.0.0.1:")
+        token = prepare(daemon)
+        with daemon.tenant(token, authority=pem) as connection:
+            assert Spaces(connection).all() == []
+        with (
+            daemon.tenant(token) as connection,
+            pytest.raises(ServiceError, match=r"(?i)certificate"),
+        ):
+            connection.get("/v1/health", Health)
+        daemon.url = daemon.url.replace("https", "http")
+        with daemon.tenant(token) as connection, pytest.raises(ServiceError, match="no answer"):
+            connection.get("/v1/health", Health)
+        assert daemon.ends(signal.SIGTERM) == 0
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
+def test_plain_tcp_beyond_this_machine_is_refused(tmp_path, host):
+    with pytest.raises(UsageError, match="without TLS tokens are read on the way"):
+        tls_of(Settings(folder=tmp_path, host=host))
+    assert tls_of(Settings(folder=tmp_path, host="::1")) is None
+
+
+def test_a_certificate_that_cannot_be_used_is_told(tmp_path, certificate):
+    pem, key = certificate
+    with pytest.raises(UsageError, match="go together"):
+        tls_of(Settings(folder=tmp_path, certificate=pem))
+    with pytest.raises(ServiceError, match="No such file"):
+        tls_of(Settings(folder=tmp_path, certificate=tmp_path / "none.pem", key=key))
+    with pytest.raises(ServiceError, match="they belong together"):
+        tls_of(Settings(folder=tmp_path, certificate=key, key=key))
+    read_by_all = tmp_path / "open.key"
+    read_by_all.write_bytes(key.read_bytes())
+    read_by_all.chmod(0o644)
+    with pytest.raises(ServiceError, match="chmod o= "):
+        tls_of(Settings(folder=tmp_path, certificate=pem, key=read_by_all))
+
+
+def test_the_administrators_socket_is_its_owners_and_replaces_one_that_was_left(tmp_path):
+    path = tmp_path / "admin.sock"
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(path))
+    with administrators_socket(path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not path.exists()
+    with (
+        pytest.raises(ServiceError, match="choose a shorter folder"),
+        administrators_socket(tmp_path / ("x" * 108)),
+    ):
+        raise AssertionError
+
+
+def test_the_audit_log_has_each_row_once_whatever_a_kill_left_of_it(tmp_path):
+    path = tmp_path / "audit.jsonl"
+
+    def numbers():
+        return [json.loads(line)["number"] for line in path.read_text().splitlines()]
+
+    with open_store(tmp_path / "service") as store:
+
+        def note(n):
+            for _ in range(n):
+                store.note("admin", "test", "nothing", "done", NOON)
+
+        note(3)
+        assert AuditLog(store, path).follow() == 3
+        store.set_audit_written(0)  # killed before the database knew
+        with path.open("a") as stream:
+            stream.write('{"number": 4, "at_')  # and in the middle of a line
+        note(2)
+        log = AuditLog(store, path)
+        assert log.follow() == 2
+        assert log.follow() == 0
+        assert numbers() == [1, 2, 3, 4, 5]
+        path.rename(tmp_path / "audit.jsonl.1")  # as logrotate does
+        note(1)
+        log.follow()
+        assert numbers() == [6]
+        assert AuditLog(store, path).follow() == 0
+        path.unlink()
+        assert AuditLog(store, path).follow() == 0  # the database knows
+        path.write_text("something else\n")
+        with pytest.raises(ServiceError, match="is no audit log"):
+            AuditLog(store, path).follow()
