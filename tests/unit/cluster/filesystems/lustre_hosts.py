@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from linux_commands import Failure, LinuxCommands
+
 from wavetank.cluster.host import Finished
 from wavetank.errors import RemoteCommandError
 
@@ -26,14 +28,6 @@ LOOKS_OF = {
 }
 
 
-class Failure(Exception):  # noqa: N818
-    """A command that ends with a status and words."""
-
-    def __init__(self, status: int | None, said: str) -> None:
-        super().__init__(said)
-        self.status, self.said = status, said
-
-
 class World:
     """The hosts of a cluster, and what all of them do, in order.
 
@@ -41,12 +35,14 @@ class World:
         ran: host and command, of commands that change something and began.
         fails: number of the command that fails, counted from 1; None: none does.
         late: whether it has done its work when it fails.
+        old: whether lustre_rmmod leaves LNet up, as before 2.15.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
         self.ran: list[tuple[str, list[str]]] = []
         self.fails: int | None = None
         self.late = False
+        self.old = False
         self.lock = threading.RLock()
         self.osts: list[int] = []
         self.pools: dict[str, list[str]] = {}
@@ -68,29 +64,20 @@ class World:
         return {name: left for name, host in self.hosts.items() if (left := host.residue())}
 
 
-class LustreHost:
+class LustreHost(LinuxCommands):
     """A host."""
 
     def __init__(self, world: World, name: str, address: str) -> None:
-        self.world, self.name, self.address = world, name, address
+        super().__init__(address)
+        self.world, self.name = world, name
         self.answers = True
-        self.hangs_unforced = False  # umount waits for a server that is gone
-        self.modules: set[str] = set()
-        self.nids: list[str] = []
         self.given_nids: list[str] = []  # before the cluster
-        self.has_devices: dict[str, list[str]] = {}  # block device -> signatures
         self.given_devices: dict[str, list[str]] = {}
-        self.paths: dict[str, str] = {}  # file -> content; directories are not kept
-        self.loops: dict[str, str] = {}
-        self.zpools: dict[str, str] = {}
-        self.formatted: dict[str, tuple[list[str], str]] = {}  # source -> kinds, name
-        self.mounts: dict[str, str] = {}
         self.health = "healthy"
         self.parameters: dict[str, str] = {}
         self.states: dict[str, str] = {}
         self.stripes: dict[str, int] = {}
         self.limits: list[float] = []
-        self.links: dict[str, str] = {}
 
     def give(
         self, *, nids: Sequence[str] = (), devices: Mapping[str, list[str]] | None = None
@@ -151,111 +138,6 @@ class LustreHost:
     def get(self, source: str, destination: Path) -> None:
         raise NotImplementedError
 
-    # Linux
-
-    def _modprobe(self, words: list[str]) -> None:
-        self.modules.add(words[0])
-        if words[0] == "lustre" and not self.nids:  # ptlrpc brings LNet up on what it finds first
-            self.nids = ["192.0.2.1@tcp"]
-
-    def _ip(self, words: list[str]) -> str:
-        assert words == ["-o", "addr", "show"]
-        return (
-            "1: lo    inet 127.0.0.1/8 scope host lo\\       valid_lft forever preferred_lft forever\n"
-            f"2: eth0    inet 192.0.2.1/24 brd 192.0.2.255 scope global eth0\\       valid_lft forever\n"
-            f"3: eth1@if7    inet {self.address}/24 brd 10.77.0.255 scope global eth1\\       valid_lft forever\n"
-        )
-
-    def _readlink(self, words: list[str]) -> str:
-        return f"{self.links.get(words[-1], words[-1])}\n"
-
-    def _mkdir(self, words: list[str]) -> None:
-        pass
-
-    def _touch(self, words: list[str]) -> None:
-        self.paths[words[0]] = ""
-
-    def _truncate(self, words: list[str]) -> None:
-        self.paths[words[2]] = words[1]
-
-    def _ln(self, words: list[str]) -> None:
-        self.paths[words[3]] = words[2]
-
-    def _stat(self, words: list[str]) -> str:
-        if words[0] == "-f" and words[-1] in self.mounts:
-            return "ok"
-        if words[0] == "-c":
-            return self.paths[words[2]]
-        path = words[-1]
-        if not any(
-            each == path or each.startswith(f"{path}/") for each in (*self.paths, *self.mounts)
-        ):
-            raise Failure(1, f"stat: cannot statx '{path}': No such file or directory")
-        return path
-
-    def _dd(self, words: list[str]) -> None:
-        said = dict(word.split("=", 1) for word in words)
-        self.paths.setdefault(said["of"], "")
-        self.paths[said["of"]] = said["count"]
-
-    def _rm(self, words: list[str]) -> None:
-        path = words[-1]
-        if any(at == path or at.startswith(f"{path}/") for at in self.mounts):
-            raise Failure(1, f"rm: skipping '{path}', since it's on a different device")
-        for each in [each for each in self.paths if each == path or each.startswith(f"{path}/")]:
-            del self.paths[each]
-
-    def _test(self, words: list[str]) -> None:
-        assert words[0] == "-b"
-        if words[1] not in self.has_devices:
-            raise Failure(1, "")
-
-    def _wipefs(self, words: list[str]) -> str:
-        device = words[-1]
-        if words[0] == "--all":
-            if device in self.mounts.values():
-                raise Failure(
-                    1,
-                    f"wipefs: error: {device}: probing initialization failed: Device or resource busy",
-                )
-            self.has_devices[device] = []
-            self.formatted.pop(device, None)
-            return ""
-        return "".join(f"{each}\n" for each in self.has_devices[device])
-
-    def _losetup(self, words: list[str]) -> str:
-        if words[0] == "--find":
-            name = f"/dev/loop{len(self.loops)}"
-            self.loops[name] = words[2]
-            return f"{name}\n"
-        if words[0] == "--detach":
-            if words[1] in self.mounts.values():
-                raise Failure(1, f"losetup: {words[1]}: detach failed: Device or resource busy")
-            del self.loops[words[1]]
-            self.formatted.pop(words[1], None)
-            return ""
-        return "".join(f"{name}\n" for name, file in self.loops.items() if file == words[1])
-
-    def _zpool(self, words: list[str]) -> str:
-        if words[0] == "list":
-            return "".join(f"{name}\n" for name in self.zpools)
-        pool = words[-1]
-        if any(source.startswith(f"{pool}/") for source in self.mounts.values()):
-            raise Failure(1, f"cannot unmount '{pool}': pool or dataset is busy")
-        vdev = self.zpools.pop(pool)
-        if vdev in self.has_devices:
-            self.has_devices[vdev] = []
-        return ""
-
-    def _cat(self, words: list[str]) -> str:
-        if (
-            words[-1] == "/proc/mounts"
-        ):  # 2.15.5 shows targets so too (llite/super25.c: type lustre)
-            return "".join(
-                f"{source} {at} lustre rw,flock 0 0\n" for at, source in self.mounts.items()
-            )
-        return "name                            type data\nsize                            4    3512976\n"
-
     def _mount(self, words: list[str]) -> None:
         assert words[:2] == ["-t", "lustre"]
         source, at = words[-2:]
@@ -282,16 +164,6 @@ class LustreHost:
             raise Failure(19, f"mount.lustre: {source} has not been formatted with mkfs.lustre")
         return self.formatted[source]
 
-    def _umount(self, words: list[str]) -> None:
-        at = words[-1]
-        if at not in self.mounts:
-            raise Failure(32, f"umount: {at}: not mounted.")
-        if self.hangs_unforced and not {"-f", "-l"} & set(words):
-            raise Failure(None, "no end within its time")
-        del self.mounts[at]
-
-    # Lustre
-
     def _lnetctl(self, words: list[str]) -> None:
         if words[:2] == ["lnet", "configure"]:
             assert "lnet" in self.modules
@@ -304,6 +176,8 @@ class LustreHost:
     def _lustre_rmmod(self, words: list[str]) -> None:
         if self.mounts:
             raise Failure(1, "rmmod: ERROR: Module lustre is in use")
+        if self.nids and self.world.old:
+            raise Failure(1, "rmmod: ERROR: Module lnet is in use")
         self.modules.clear()
         self.nids = []
 

@@ -5,90 +5,20 @@ No Lustre runs here; what its programs print is taken from its source (lustre_ho
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lustre_hosts import HOME, STORAGE, LustreHost, World
+from lustre_clusters import DEVICES, OWN_MGS, ZFS, Hosts, site, spec, with_devices
+from lustre_hosts import STORAGE, World
 
 from wavetank.cluster import deploy, registry
 from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.lustre import clients, lnet
 from wavetank.cluster.filesystems.lustre.driver import Lustre
-from wavetank.cluster.filesystems.lustre.targets import fsname
-from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import ClusterError, FileSystemError, SpecError
-
-DEVICES = {"ost_devices": "/dev/sdb,/dev/sdc", "mdt_device": "/dev/sdd"}
-ZFS = {"backend": "zfs"}
-OWN_MGS = {"mgs": "own"}
-
-
-def spec(options: Mapping[str, Any] | None = None, **parts: Any) -> ClusterSpec:
-    nodes = parts.pop("nodes", {"compute": 2, "io": 2})
-    names = [
-        f"{kind}{i + 1}"
-        for kind, key in (("c", "compute"), ("io", "io"), ("h", "head"))
-        for i in range(nodes.get(key, 0))
-    ]
-    file_system = parts.pop("file_system", {})
-    ssh = {"hosts": {name: f"{name}.test" for name in names}, "user": "root", "identity_file": "/k", "known_hosts": "/h"}  # fmt: skip
-    return ClusterSpec.model_validate({
-        "name": "lab", "provider": "ssh", "instance": {"name": "x"}, "nodes": nodes, "storage": {"size": "8 GiB"},
-        "ssh": ssh, **parts,
-        "file_system": {"kind": "lustre", **file_system, "options": {"fsname": "lab", **(options or {})}},
-    })  # fmt: skip
-
-
-def site(world: World, asked: ClusterSpec) -> Site:
-    def pick(names: tuple[str, ...]) -> tuple[LustreHost, ...]:
-        return tuple(world.hosts[name] for name in names)
-
-    return Site(asked, pick(asked.server_names()), pick(asked.compute_names()), STORAGE, pick(asked.metadata_names()))  # fmt: skip
-
-
-@dataclass
-class Hosts:
-    """A provider that takes the hosts of a world, as that of hosts over ssh does, and its nodes."""
-
-    world: World
-    name: str = "ssh"
-    hosts_outlive: bool = True
-    storage_path: str = STORAGE
-    remote_shell: tuple[str, ...] = ()
-    launcher_prefix: tuple[str, ...] = ()
-    network: str | None = None
-    hosts: Mapping[str, LustreHost] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.hosts = self.world.hosts
-
-    def check(self, asked: ClusterSpec) -> list[str]:
-        return []
-
-    def examine(self, asked: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
-        return []
-
-    def create(self, asked: ClusterSpec, *, leave: bool = False) -> Hosts:
-        return self
-
-    def find(self, asked: ClusterSpec) -> Hosts:
-        return self
-
-    def destroy(self, name: str) -> None:
-        """As remote/scripts.py: a home with something mounted below it is not deleted."""
-        for host in self.world.hosts.values():
-            assert not any(at.startswith(f"{HOME}/") for at in host.mounts)
-
-    def drop_caches(self) -> str:
-        return "page caches"
-
-    def health(self) -> list[str]:
-        return []
+from wavetank.errors import ClusterError, FileSystemError
 
 
 @pytest.fixture
@@ -96,12 +26,6 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     world = with_devices(World(["c1", "c2", "io1", "io2", "h1"]))
     monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
     monkeypatch.setattr(registry, "provider", lambda _: Hosts(world))
-    return world
-
-
-def with_devices(world: World) -> World:
-    for host in world.hosts.values():
-        host.give(devices={"/dev/sdb": [], "/dev/sdc": [], "/dev/sdd": []})
     return world
 
 
@@ -151,7 +75,7 @@ def up(here: Site) -> None:
     Lustre().mount(here)
 
 
-@pytest.mark.parametrize("options", [{}, OWN_MGS, DEVICES, {**ZFS, **DEVICES}, ZFS], ids=str)
+@pytest.mark.parametrize("options", [{}, {**OWN_MGS, **DEVICES}, ZFS], ids=str)
 @pytest.mark.parametrize("late", [False, True])
 def test_a_step_that_fails_on_the_way_up_leaves_nothing(
     options: dict[str, str], late: bool
@@ -173,7 +97,7 @@ def test_a_step_that_fails_on_the_way_up_leaves_nothing(
     assert borne == 0
 
 
-@pytest.mark.parametrize("options", [{}, OWN_MGS, {**ZFS, **DEVICES}], ids=str)
+@pytest.mark.parametrize("options", [OWN_MGS, {**ZFS, **DEVICES}], ids=str)
 @pytest.mark.parametrize("late", [False, True])
 def test_a_step_that_fails_on_the_way_down_leaves_nothing(
     options: dict[str, str], late: bool
@@ -294,6 +218,13 @@ def test_lnet_comes_up_on_the_clusters_network_before_lustre_chooses(world: Worl
     assert of_c1.index("lnetctl net add --net tcp --if eth1") < of_c1.index("modprobe lustre")
 
 
+def test_lnet_goes_down_where_lustre_rmmod_leaves_it_up(world: World) -> None:
+    world.old = True
+    deploy.bring_up(spec())
+    deploy.take_down("lab")
+    assert world.residue() == {}
+
+
 def test_an_address_is_found_on_its_interface() -> None:
     text = World(["c1"]).hosts["c1"]._ip(["-o", "addr", "show"])
     assert lnet.interface_of("10.77.0.1", text) == "eth1"
@@ -324,6 +255,13 @@ def test_with_1dfx1f_each_file_has_an_ost_of_its_own(world: World) -> None:
     assert places == {
         name: f"OST {ost} in blocks of 1048576 bytes" for name, ost in (("a", 0), ("b", 1), ("d/c", 0))
     }  # fmt: skip
+
+
+def test_with_1dfx1f_files_are_on_osts_of_the_default_pool(world: World) -> None:
+    options = {"osts_per_server": 2, "pools": "fast:1,3", "pool": "fast"}
+    cluster = deploy.bring_up(spec(options, layout="one-server-per-file"))
+    places = cluster.place_files({"a": 10, "b": 10, "c": 10})
+    assert [where.split()[1] for where in places.values()] == ["1", "3", "1"]
 
 
 def test_cold_caches_are_mounts_without_locks_and_parameters_are_set_again(world: World) -> None:
@@ -385,75 +323,6 @@ def test_a_client_waits_until_all_targets_are_connected(
         FileSystemError, match=r"not connected after 0 s: c1: OST0001 is CONNECTING"
     ):
         Lustre().mount(here)
-
-
-def test_one_name_of_8_characters_at_most_is_made_of_the_clusters_name() -> None:
-    asked = ClusterSpec.model_validate({
-        **spec().model_dump(exclude_defaults=True), "name": "a-cluster-with-a-long-name",
-        "file_system": {"kind": "lustre"},
-    })  # fmt: skip
-    needs = Lustre().needs_of_servers(asked)
-    assert "osd_ldiskfs" in needs.modules
-    assert fsname(asked).isalnum()
-    assert len(fsname(asked)) == 8
-
-
-@pytest.mark.parametrize(
-    ("options", "parts", "said"),
-    [
-        ({"backend": "xfs"}, {}, "'xfs' is not possible: write ldiskfs or zfs"),
-        ({"no.option": 1}, {}, "no.option: lustre has no such option here"),
-        ({"fsname": "too-long-a-name"}, {}, "8 characters at most"),
-        ({"ost_devices": "/dev/sdb"}, {"file_system": {"metadata_servers": 1}, "mdt": "/dev/sdb"}, "would both be on /dev/sdb"),
-        ({"ost_devices": "/dev/sdb", "osts_per_server": 2}, {}, "osts_per_server has no meaning with ost_devices"),
-        ({"mgs_device": "/dev/sdb"}, {}, "only has a meaning with mgs: own"),
-        ({"osts_per_server": 24}, {"storage": {"size": "4 GiB"}}, "and an OST needs 256.0 MiB"),
-        ({"pools": "fast:0-7"}, {}, "fast names OST 2, 3, 4, 5, 6, 7; there are 0 to 1"),
-        ({"pools": "fast:1-0"}, {}, "fast has no OST"),
-        ({"pools": "a:0/a:1"}, {}, "names a pool twice"),
-        ({"pool": "fast"}, {}, "fast is none of the pools"),
-        ({"directory_stripes": 2}, {}, "directory_stripes 2 is more than the 1 metadata servers"),
-        ({**ZFS, "osd-ldiskfs.read_cache_enable": 1}, {}, "has no meaning with backend: zfs"),
-        ({}, {"file_system": {"stripe": {"kind": "replicated"}}}, "cannot keep replicated files"),
-        ({}, {"file_system": {"stripe": {"kind": "sharded", "size": "100 KiB"}}}, "multiples of 64 KiB"),
-        ({}, {"file_system": {"mount_options": {"ro": True}}}, "mount_options.ro: lustre has no such option"),
-        ({}, {"file_system": {"mount_options": {"flock": "yes"}}}, "write true or false"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_is_refused(options: dict[str, Any], parts: dict[str, Any], said: str) -> None:  # fmt: skip
-    device = parts.pop("mdt", None)
-    asked = spec({**options, **({"mdt_device": device} if device else {})}, **parts)
-    assert any(said in finding for finding in Lustre().check(asked)), Lustre().check(asked)
-
-
-def test_an_ordinary_specification_is_not_refused() -> None:
-    for options in ({}, OWN_MGS, DEVICES, ZFS, {"network": "tcp1", "pools": "a:0-1", "pool": "a"}):
-        assert Lustre().check(spec(options)) == []
-
-
-def test_nodes_of_one_kernel_are_refused_with_what_it_lacks() -> None:
-    asked = ClusterSpec.model_validate({
-        "name": "lab", "instance": {"name": "x"}, "nodes": {"compute": 1, "io": 1}, "storage": {"size": "8 GiB"},
-        "file_system": {"kind": "lustre"},
-    })  # fmt: skip
-    with pytest.raises(
-        SpecError,
-        match=r"provider local share this machine's kernel, and .*one kernel has one LNet",
-    ):
-        deploy.bring_up(asked)
-
-
-def test_images_of_distributions_are_refused_in_a_cloud() -> None:
-    asked = ClusterSpec.model_validate({
-        "name": "lab", "provider": "aws", "instance": {"name": "c5.large"}, "nodes": {"compute": 1, "io": 1},
-        "storage": {"size": "20 GiB"}, "file_system": {"kind": "lustre"},
-        "cloud": {"region": "us-east-1", "ttl": "2 h", "budget": "5 USD"},
-    })  # fmt: skip
-    assert any("cloud.image debian-12 has no servers of Lustre" in said for said in Lustre().check(asked))  # fmt: skip
-    own = asked.model_copy(
-        update={"cloud": asked.cloud.model_copy(update={"image": "ami-0123456789abcdef0"})}
-    )  # type: ignore[union-attr]
-    assert Lustre().check(own) == []
 
 
 def test_clusters_are_attached_to_by_what_hosts_say(world: World) -> None:

@@ -30,15 +30,16 @@ class Lustre:
         return list(options.problems(spec))
 
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
-        """Tools and modules of servers."""
+        """Tools and modules of servers; nothing of nodes that cannot have any (``check`` says so)."""
+        if not spec.own_kernels:
+            return Needs()
         found = targets(spec)
         devices = [target.device for target in found if target.device is not None]
         return packages.of_servers(backend(spec), tuple(dict.fromkeys(devices)))
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """Tools and modules of clients."""
-        del spec
-        return packages.of_clients()
+        return packages.of_clients() if spec.own_kernels else Needs()
 
     def install(self, site: Site) -> None:
         """Bring LNet up everywhere, format all targets, and start them: MGS, MDTs, OSTs."""
@@ -96,7 +97,15 @@ class Lustre:
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
         """Write files by the layout, with 1DFx1F each on an OST of its own; where each is, by lfs."""
         own_ost = site.spec.layout == "one-server-per-file"
-        return stripes.place_files(site.clients[0], self.mount_path(site), sizes, own_ost=own_ost)
+        default = options.stripes_of_root(site.spec).pool
+        among = [pool.osts for pool in options.pools(site.spec) if pool.name == default]
+        return stripes.place_files(
+            site.clients[0],
+            self.mount_path(site),
+            sizes,
+            own_ost=own_ost,
+            among=among[0] if among else None,
+        )
 
     def health(self, site: Site) -> list[str]:
         """Servers that are not well, targets that are gone, clients that are not connected."""

@@ -99,8 +99,9 @@ def take_down(host: Host) -> None:
     """
     if not is_there(host, OURS):
         return
-    host.run(["lustre_rmmod"], timeout_s=UNLOAD_TIMEOUT_S)
-    if nids(host):  # before 2.15 it leaves LNet up
+    try:
+        host.run(["lustre_rmmod"], timeout_s=UNLOAD_TIMEOUT_S)
+    except RemoteCommandError:  # before 2.15 it leaves LNet up, and fails of that (lctl-network(8))
         host.run(["lnetctl", "lnet", "unconfigure"])
         host.run(["lustre_rmmod"], timeout_s=UNLOAD_TIMEOUT_S)
     host.run(["rm", "-rf", "--", STATE])

@@ -6,7 +6,7 @@ An OST is what holds data; a file is spread over ``count`` of them in blocks of 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from wavetank.cluster.filesystems.base import write_content
@@ -50,17 +50,19 @@ def stripes_of_directory(host: Host, path: str) -> str:
     return " ".join(host.run(["lfs", "getstripe", "-d", path]).stdout.split())
 
 
-def active_osts(host: Host, path: str) -> list[int]:
+def active_osts(host: Host, path: str, among: Collection[int] | None = None) -> list[int]:
     """Indices of the OSTs that take new files.
 
     Args:
         host: a client.
         path: on the file system.
+        among: indices that are looked for; None: all.
 
     Raises:
         FileSystemError: there is none.
     """
-    found = read_targets(host.run(["lfs", "osts", path]).stdout)
+    active = read_targets(host.run(["lfs", "osts", path]).stdout)
+    found = [index for index in active if among is None or index in among]
     if not found:
         raise FileSystemError(f"'lfs osts {path}' on {host.name} names no active OST")
     return found
@@ -95,7 +97,12 @@ def read_layout(text: str) -> str:
 
 
 def place_files(
-    host: Host, directory: str, sizes: Mapping[str, int], *, own_ost: bool
+    host: Host,
+    directory: str,
+    sizes: Mapping[str, int],
+    *,
+    own_ost: bool,
+    among: Collection[int] | None = None,
 ) -> dict[str, str]:
     """Write files with content; says where each is, as read back.
 
@@ -104,8 +111,12 @@ def place_files(
         directory: that paths of ``sizes`` are in.
         sizes: bytes of each file.
         own_ost: each whole on an OST of its own (1DFx1F), in turn where files are more than OSTs; else by the directory.
+        among: indices of the OSTs that may be taken for that, which are those of the directory's pool; None: all.
+
+    Raises:
+        FileSystemError: no OST takes files.
     """
-    osts = active_osts(host, directory) if own_ost else []
+    osts = active_osts(host, directory, among) if own_ost else []
     places = {}
     for position, (path, size) in enumerate(sizes.items()):
         file = f"{directory}/{path}"
