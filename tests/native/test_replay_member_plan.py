@@ -51,7 +51,7 @@ plan-end
 def run(plan: str, folder: Path, name: str) -> subprocess.CompletedProcess[str]:
     need(name)
     (folder / "plan").write_text(plan)
-    for made in ("a", "b", "other"):
+    for made in ("a", "b", "other", "set"):
         (folder / "root" / made).mkdir(parents=True)
     program = native.find(f"bin/wavetank-replay-{name}", "test")
     return subprocess.run(
@@ -92,10 +92,65 @@ def test_a_damaged_line_is_named_as_it_is_in_the_plan(
 
 def test_the_certificates_reader_reads_the_same() -> None:
     plan = read_plan(PLAN)
-    assert plan.members[1].visits[1].names == ["b/three", "b/four"]
+    assert plan.members[1].visits[1].names == [("b/three",), ("b/four",)]
     assert plan.members[1].visits[1].order.tolist() == [1, 0, 1]
     assert plan.members[1].visits[0].order.tolist() == [0, 1]
     assert (plan.members[1].in_tree, plan.members[2].in_tree) == (True, False)
     for damaged in ("visits 1 1 2 3 1 0 2", "visits 1 1 2 3", "visits 1 1 2 4 1 0 1"):
         with pytest.raises(KernelError, match="damaged"):
             read_plan(PLAN.replace("visits 1 1 2 3 1 0 1", damaged))
+
+
+TWO_NAMES = """wavetank-plan 7
+ranks 3
+file 1 1 output 0 set
+name 1 set-new
+members 1 2 folder
+visits 1 0 2 2
+ member 0 one one.new
+ member 0 two t%20.new
+communicator all
+program 0
+ repeat 2
+  do open 1 0 65 - - - 0 1 - 3
+  do close 1 0 0 - - - 0 1 - 0
+  pair rename 1 2 1 0 0
+ end
+end
+program 1-2
+end
+plan-end
+"""
+
+
+@pytest.mark.parametrize("name", LAUNCHERS)
+def test_a_member_is_made_under_its_second_name_and_gets_its_first(
+    name: str, tmp_path: Path
+) -> None:
+    found = run(TWO_NAMES, tmp_path, name)
+    assert found.returncode == 0, found.stdout + found.stderr
+    root = tmp_path / "root"
+    made = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+    assert made == {"set/one", "set/two"}
+    assert read_plan(TWO_NAMES).members[1].visits[0].names == [
+        ("one", "one.new"),
+        ("two", "t .new"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        (" member 0 two t%20.new", " member 0 two ../new", 8, "leaves its folder"),
+        (" member 0 two t%20.new", " member 0 two", 8, "too short"),
+        ("pair rename 1 2 1 0 0", "pair rename 1 2 1 1 0", 14, "is on two members"),
+        ("pair rename 1 2 1 0 0", "pair rename 1 4 1 0 0", 14, "out of its range"),
+    ],
+)
+def test_a_name_that_no_member_has_is_damage(
+    old: str, new: str, line: int, message: str, tmp_path: Path
+) -> None:
+    found = run(TWO_NAMES.replace(old, new, 1), tmp_path, LAUNCHERS[0])
+    assert found.returncode != 0
+    assert f"damaged at line {line}: " in found.stdout
+    assert message in found.stdout

@@ -52,12 +52,12 @@ static void parse_name(struct parser *p, const char *root) {
     add_name(p, &p->plan->files[file], root);
 }
 
-static struct plan_family *family_of(struct parser *p) {
+static struct plan_file *file_with_members(struct parser *p) {
     struct plan_file *f = &p->plan->files[wt_plan_file(p, wt_plan_number(p))];
     if (!f->family) {
         BAD(p, "it names a file without members", "");
     }
-    return f->family;
+    return f;
 }
 
 /* members FILE N folder|tree: files that take turns at being that file, in a folder of its name or below the
@@ -76,32 +76,39 @@ static void parse_members(struct parser *p, const char *root) {
     family->at_hand = -1;
     family->root_length = strlen(root) + 1;
     family->folder_length = strcmp(where, "tree") == 0 ? family->root_length : strlen(f->path) + 1;
-    family->path = wt_must_alloc(family->folder_length + 1);
-    snprintf(family->path, family->folder_length + 1, "%s/", f->path);
-    family->path[family->folder_length - 1] = '/';
+    family->paths = wt_must_alloc((size_t)f->n_names * sizeof *family->paths);
+    for (int32_t k = 0; k < f->n_names; k++) {
+        family->paths[k] = wt_must_alloc(family->folder_length + 1);
+        snprintf(family->paths[k], family->folder_length + 1, "%s/", f->path);
+        family->paths[k][family->folder_length - 1] = '/';
+    }
 }
 
-/* One of the members that a rank visits: member PREPARED NAME */
-static void parse_member(struct parser *p, struct plan_family *family, int32_t number) {
+/* One of the members that a rank visits: member PREPARED NAME ... */
+static void parse_member(struct parser *p, struct plan_family *family, int32_t n_names, int32_t number) {
     if (!wt_plan_next_line(p) || strcmp(wt_plan_word(p), "member") != 0) {
         BAD(p, "a rank has fewer members than it says", "");
     }
     family->members[number].prepared = wt_plan_number_from(p, 0, INT64_MAX);
-    char *name = family->members[number].name = wt_plan_word(p);
-    wt_plan_unescape(name);
-    if (leaves_root(name)) {
-        BAD(p, "a member's name leaves its folder:", name);
-    }
-    const size_t length = strlen(name);
-    if (length > family->longest) {
-        family->longest = length;
+    char **names = family->members[number].names = wt_must_alloc((size_t)n_names * sizeof *names);
+    for (int32_t k = 0; k < n_names; k++) {
+        char *name = names[k] = wt_plan_word(p);
+        wt_plan_unescape(name);
+        if (leaves_root(name)) {
+            BAD(p, "a member's name leaves its folder:", name);
+        }
+        const size_t length = strlen(name);
+        if (length > family->longest) {
+            family->longest = length;
+        }
     }
 }
 
 /* visits FILE RANK MEMBERS VISITS NUMBER ...: the members that a rank turns to, a line each; and their order
  * by number, from 0, of which nothing is said where each is visited once, in the order of the lines */
 static void parse_visits(struct parser *p) {
-    struct plan_family *family = family_of(p);
+    const struct plan_file *f = file_with_members(p);
+    struct plan_family *family = f->family;
     const bool mine = wt_plan_number(p) == p->rank;
     const int32_t n_members = (int32_t)wt_plan_number_from(p, 1, INT32_MAX);
     if (!mine) {
@@ -127,9 +134,11 @@ static void parse_visits(struct parser *p) {
     }
     family->members = wt_must_alloc((size_t)n_members * sizeof *family->members);
     for (int32_t i = 0; i < n_members; i++) {
-        parse_member(p, family, i);
+        parse_member(p, family, f->n_names, i);
     }
-    family->path = wt_must_grow(family->path, family->folder_length + family->longest + 1);
+    for (int32_t k = 0; k < f->n_names; k++) {
+        family->paths[k] = wt_must_grow(family->paths[k], family->folder_length + family->longest + 1);
+    }
 }
 
 static void parse_view(struct parser *p) {

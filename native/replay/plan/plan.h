@@ -27,7 +27,7 @@ struct unflushed {
 };
 
 struct plan_member_file {
-    char *name;       /* below the family's folder, or below the root */
+    char **names;     /* as many as the file of the plan has; below the family's folder, or below the root */
     int64_t prepared; /* bytes that are there beforehand */
 };
 
@@ -37,7 +37,7 @@ struct plan_family {
     int32_t n_members, at_hand;       /* -1: none */
     int32_t *visits;                  /* this rank's, by member */
     int64_t n_visits, next;
-    char *path;                                 /* of the member at hand: root, folder, name */
+    char **paths;                               /* of the member at hand by its names: root, folder, name */
     size_t root_length, folder_length, longest; /* of names */
     struct unflushed *counts;                   /* by member; NULL: nothing was written */
     bool written;                               /* by some rank's phases */
@@ -127,7 +127,8 @@ struct plan_step {
     enum call call;      /* file, empty */
     int32_t phase, file; /* indices: data; file, empty */
     int32_t other;       /* file: index of the file that rename and its kin give a new name, -1 for none */
-    int32_t name, other_name; /* file: which of the file's names; of a family 1: of the next member */
+    int32_t name, other_name; /* file: which of the file's names */
+    bool turns;               /* file: the call is on the next member of a family */
     int32_t info;             /* file: index, -1 for none */
     int32_t view;             /* file: index, -1 for none */
     int32_t communicator;     /* file, sync: index, -1 for none */

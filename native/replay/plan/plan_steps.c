@@ -21,9 +21,12 @@ static struct plan_step *add_step(struct parser *p, enum step_kind kind) {
     return step;
 }
 
-static int32_t name_of_file(struct parser *p, int32_t file) {
+/* Which of a file's names; of a family twice that number, and 1 more for the next member. */
+static int32_t name_of_file(struct parser *p, int32_t file, bool *turns) {
     const struct plan_file *f = &p->plan->files[file];
-    return (int32_t)wt_plan_number_from(p, 0, f->family ? 1 : f->n_names - 1);
+    const int32_t number = (int32_t)wt_plan_number_from(p, 0, f->n_names * (f->family ? 2 : 1) - 1);
+    *turns = f->family && number % 2 == 1;
+    return f->family ? number / 2 : number;
 }
 
 /* do CALL FILE HANDLE ARG OFFSET VIEW COMMUNICATOR ERROR COUNT INFO NAME */
@@ -43,7 +46,7 @@ static void parse_do(struct parser *p) {
     step->error = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
     step->count = wt_plan_number_from(p, 1, INT64_MAX);
     step->info = wt_plan_optional_index(p, p->plan->n_infos);
-    step->name = name_of_file(p, step->file);
+    step->name = name_of_file(p, step->file, &step->turns);
     const bool of_two = step->call == CALL_RENAME || step->call == CALL_LINK || step->call == CALL_SYMLINK;
     if (of_two && !step->error) { /* one name is enough for a call that failed */
         BAD(p, "a call on two names has one:", name);
@@ -59,9 +62,13 @@ static void parse_pair(struct parser *p) {
         BAD(p, "this program does not know the call on two names", name);
     }
     step->file = wt_plan_file(p, wt_plan_number(p));
-    step->name = name_of_file(p, step->file);
+    step->name = name_of_file(p, step->file, &step->turns);
     step->other = wt_plan_file(p, wt_plan_number(p));
-    step->other_name = name_of_file(p, step->other);
+    bool other_turns;
+    step->other_name = name_of_file(p, step->other, &other_turns);
+    if (other_turns || (step->other != step->file && p->plan->files[step->other].family)) {
+        BAD(p, "a call on two names is on two members:", name);
+    }
     if (step->call == CALL_SYMLINK) {
         p->plan->files[step->other].names[step->other_name].symlink = true;
     }

@@ -19,20 +19,20 @@ void wt_perform_file_step(struct replay *r, const struct plan_step *step) {
                                  .error = step->error,
                                  .view = step->view,
                                  .other = step->other < 0 ? NULL : &r->plan->files[step->other],
-                                 .name = file->family ? 0 : step->name,
+                                 .name = step->name,
                                  .other_name = step->other_name,
                                  .communicator = step->communicator,
                                  .info = step->info,
                                  .direct = r->settings->direct};
     bool opens = step->call == CALL_OPEN || step->call == CALL_M_OPEN;
-    const bool turns = file->family && step->name;
-    if (!turns) {
+    if (!step->turns) {
         wt_status_enter(RANK_WORKS, wt_calls[step->call].name, wt_name_of(&action)->name, step->offset, -1);
     }
     for (int64_t i = 0; i < step->count; i++) {
-        if (turns) {
+        if (step->turns) {
             wt_members_next(r, file);
-            wt_status_enter(RANK_WORKS, wt_calls[step->call].name, file->name, step->offset, -1);
+            wt_status_enter(RANK_WORKS, wt_calls[step->call].name, wt_name_of(&action)->name, step->offset,
+                            -1);
         }
         if (opens) {
             action.open = wt_slot_for(r, step->handle, file, wt_calls[step->call].layer);

@@ -1,5 +1,5 @@
-/* Turns the one file of a plan that stands for many into the next of them: name, prepared bytes and count are
- * put into the plan's file, so that nothing else of the program knows of members. */
+/* Turns the one file of a plan that stands for many into the next of them: names, prepared bytes and count
+ * are put into the plan's file, so that nothing else of the program knows of members. */
 #include "run/members.h"
 
 #include "failure.h"
@@ -30,9 +30,14 @@ static void enter(struct replay *r, const struct plan_file *file, int32_t member
     struct plan_family *family = file->family;
     const struct plan_member_file *found = &family->members[member];
     struct plan_file *changed = &r->plan->files[file - r->plan->files];
-    strcpy(family->path + family->folder_length, found->name);
-    changed->path = changed->names[0].path = family->path;
-    changed->name = changed->names[0].name = family->path + family->root_length;
+    for (int32_t k = 0; k < file->n_names; k++) {
+        char *path = family->paths[k];
+        strcpy(path + family->folder_length, found->names[k]);
+        changed->names[k].path = path;
+        changed->names[k].name = path + family->root_length;
+    }
+    changed->path = changed->names[0].path;
+    changed->name = changed->names[0].name;
     changed->prepared = found->prepared;
     if (family->counts) {
         *count_of(r, file) = family->counts[member];

@@ -198,7 +198,7 @@ def file_view(table: FoldTable, rows: Rows = ...) -> Int32Array:
 def name_number(table: FoldTable, rows: Rows = ...) -> Int32Array:
     """Which of its file's names a call was made on: 0 its own, n the n-th of ``TracedFile.other_names``.
 
-    Of a file that stands for several: 1 where the call turns to the next of them, else 0.
+    Of a file that stands for several the number is that of ``wavetank.model.document.file_members.step_name``.
     """
     number: Int32Array = np.maximum(UNKNOWN - table.view[rows], 0)
     return number

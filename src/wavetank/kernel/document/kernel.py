@@ -62,6 +62,10 @@ class KernelMembers(Record):
     names: Names = Field(
         description="below the folder that has the file's name, or below the root; as in ModelFile.members"
     )
+    other_names: tuple[Names, ...] = Field(
+        default=(),
+        description="likewise, for each of the file's other_names those of all members",
+    )
     in_tree: bool = Field(
         default=False,
         description="names are below the root, in the application's directories; the file's name is for people",
@@ -78,16 +82,23 @@ class KernelMembers(Record):
             self.__dict__["prepare_bytes"] = np.broadcast_to(self.prepare_bytes, n)
         if len(self.prepare_bytes) != n:
             raise ValueError(f"prepare_bytes holds {len(self.prepare_bytes)} numbers for {n} names")
-        if any(_leaves(name) or ("/" in name and not self.in_tree) for name in self.names):
+        if any(len(names) != n for names in self.other_names):
+            raise ValueError(f"other_names are not {n} each, as names are")
+        every = (self.names, *self.other_names)
+        if any(
+            _leaves(name) or ("/" in name and not self.in_tree) for names in every for name in names
+        ):
             raise ValueError("a member's name leaves the folder")
-        if len(set(self.names)) != n:
+        if len(set(zip(*every, strict=True))) != n:
             raise ValueError("two members have one name")
+        if self.prepare_bytes.any() and len(set(self.names)) != n:
+            raise ValueError("two members that are there beforehand have one name")
         if not n or int(self.visits.all().max(initial=-1)) >= n:
             raise ValueError(f"visits name a member that is not there; there are {n}")
         return self
 
     def _values(self) -> tuple[object, ...]:
-        return self.names, self.in_tree, self.prepare_bytes.tobytes(), self.visits
+        return self.names, self.other_names, self.in_tree, self.prepare_bytes.tobytes(), self.visits
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, KernelMembers) and self._values() == other._values()
@@ -130,6 +141,12 @@ class KernelFile(Record):
     def _stays_below_the_root(cls, name: str) -> str:
         return _below_the_root(name)
 
+    @model_validator(mode="after")
+    def _members_have_its_names(self) -> Self:
+        if self.members is not None and len(self.members.other_names) != len(self.other_names):
+            raise ValueError("its members have not as many other_names as it has")
+        return self
+
     @property
     def n_files(self) -> int:
         """Files that the record stands for."""
@@ -139,6 +156,11 @@ class KernelFile(Record):
     def n_step_names(self) -> int:
         """How many numbers ``FileStep.name`` may be on it, from 0."""
         return n_step_names(len(self.other_names), self.members is not None)
+
+    @property
+    def n_names(self) -> int:
+        """Names that it has, or each of its members."""
+        return 1 + len(self.other_names)
 
     @property
     def title(self) -> str:
@@ -152,11 +174,16 @@ class KernelFile(Record):
         else:
             yield from zip(self.member_names(), self.members.prepare_bytes.tolist(), strict=True)
 
-    def member_names(self) -> Iterator[str]:
-        """Names below the root of its members, by number; none where it has none."""
+    def member_names(self, which: int = 0) -> Iterator[str]:
+        """Names below the root of its members, by number; none where it has none.
+
+        Args:
+            which: of the names that each has: 0 its first one, n the n-th of the others.
+        """
         if self.members is not None:
             folder = "" if self.members.in_tree else f"{self.name}/"
-            yield from (folder + name for name in self.members.names)
+            names = self.members.other_names[which - 1] if which else self.members.names
+            yield from (folder + name for name in names)
 
     @property
     def own_folder(self) -> bool:
@@ -167,7 +194,10 @@ class KernelFile(Record):
         """All names that it has below the root at some time."""
         for name, _ in self.stored():
             yield name
-        yield from (other.name for other in self.other_names)
+        if self.members is None:
+            yield from (other.name for other in self.other_names)
+        for which in range(1, self.n_names):
+            yield from self.member_names(which)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -214,7 +244,10 @@ def folders_beforehand(files: Sequence[KernelFile]) -> list[str]:
             made.update(names)
         elif file.directory and file.is_prepared:
             found.update(names)
-        names += [] if in_tree else [other.name for other in file.other_names]
+        if file.members is not None:
+            names += [name for which in range(1, file.n_names) for name in file.member_names(which)]
+        else:
+            names += [other.name for other in file.other_names]
         holding.update(name.rpartition("/")[0] for name in names)
     for folder in holding - {""}:
         parents = [folder, *(str(parent) for parent in PurePosixPath(folder).parents)][:-1]

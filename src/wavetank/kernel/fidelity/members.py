@@ -34,7 +34,7 @@ def _difference(plan: PlannedRun, file: ModelFile) -> str | None:
         return f"{planned.n} files, the model has {len(members)}"
     if set(planned.visits) != set(members.visits.ranks):
         return "other ranks work on its files than in the model"
-    name_of: dict[int, str] = {}  # of the model's members, in the plan
+    name_of: dict[int, tuple[str, ...]] = {}  # of the model's members, in the plan
     for rank, wanted in members.visits.by_rank():
         visits = planned.visits[rank]
         both = min(len(visits.order), len(wanted))

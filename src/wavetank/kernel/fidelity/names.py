@@ -72,7 +72,7 @@ def _changed(plan: PlannedRun, steps: Sequence[Step]) -> set[str]:
 
 def _is_followed(plan: PlannedRun, step: FileStep) -> bool:
     """Whether a call is on one file: which member of several it is on changes with each visit, and is not followed."""
-    return step.file_id not in plan.members or step.iop_type in calls.ON_TWO_NAMES
+    return step.file_id not in plan.members
 
 
 def _changes(step: FileStep) -> bool:

@@ -19,9 +19,9 @@ from wavetank.kernel.document.steps import bytes_asked, mpi_openers
 from wavetank.kernel.fidelity.phase_operations import view_numbers
 from wavetank.kernel.files.file_names import paths_of
 from wavetank.kernel.files.tree_names import folders_of, tree_names
-from wavetank.kernel.lowering.plan_reader import NEXT_MEMBER, PlannedRun
+from wavetank.kernel.lowering.plan_reader import PlannedRun, of_next_member
 from wavetank.kernel.lowering.step_lines import Communicators
-from wavetank.model.document.file_members import NEXT
+from wavetank.model.document.file_members import name_of_member, turns_to_next
 from wavetank.model.document.file_views import programs_by_view
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep, ProcessStep, Program, Step
@@ -165,11 +165,12 @@ class _ModelSteps:
 
     def _name(self, step: FileStep) -> str:
         """The name below the root by which the replay is to call a file."""
-        if step.file_id in self._several and step.name == NEXT:
-            return NEXT_MEMBER
-        name = self._below_root.get(str(_at(self._paths[step.file_id], step.name)), "")
+        is_several = step.file_id in self._several
+        which = name_of_member(step.name) if is_several else step.name
+        name = self._below_root.get(str(_at(self._paths[step.file_id], which)), "")
         known = self._kernel_names.get(step.file_id, (name,))
-        return name if name in known else known[0]
+        name = name if name in known else known[0]
+        return of_next_member(name) if is_several and turns_to_next(step.name) else name
 
 
 class _Entries:

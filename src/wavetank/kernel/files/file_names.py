@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Literal
 
 from wavetank.kernel.document import calls
@@ -17,7 +18,7 @@ from wavetank.kernel.document.kernel import KernelFile, KernelName
 from wavetank.kernel.document.steps import may_make, removes
 from wavetank.kernel.files.tree_names import top_folder, tree_names
 from wavetank.model.document.file import ModelFile
-from wavetank.model.document.file_members import Members
+from wavetank.model.document.file_members import Members, name_of_member, step_name, turns_to_next
 from wavetank.model.document.program import DataStep, FileStep, Program, Step
 from wavetank.model.document.step_walks import changed_steps, flat
 from wavetank.model.events.file_identity import NAMED_OPS
@@ -39,8 +40,13 @@ class Uses:
     gone: set[int] = field(default_factory=set)  # that were removed, or renamed
 
 
-def uses_of_names(programs: Sequence[Program]) -> dict[int, Uses]:
-    """By file id."""
+def uses_of_names(programs: Sequence[Program], several: Collection[int] = ()) -> dict[int, Uses]:
+    """By file id.
+
+    Args:
+        programs: of the kernel.
+        several: files with members, of which each has the names.
+    """
     found: dict[int, Uses] = {}
     for program in programs:
         used: set[tuple[int, int]] = set()
@@ -48,14 +54,15 @@ def uses_of_names(programs: Sequence[Program]) -> dict[int, Uses]:
             if not isinstance(step, FileStep) or step.error or step.iop_type not in NAMED_OPS:
                 continue
             uses = found.setdefault(step.file_id, Uses())
-            if step.is_new_name and (step.file_id, step.name) not in used:
-                uses.linked.add(step.name)
+            name = name_of_member(step.name) if step.file_id in several else step.name
+            if step.is_new_name and (step.file_id, name) not in used:
+                uses.linked.add(name)
             if may_make(step):
-                uses.created.add(step.name)
+                uses.created.add(name)
             if removes(step):
-                uses.gone.add(step.name)
+                uses.gone.add(name)
             if step.iop_type in _LEADING and not step.is_new_name:
-                used.add((step.file_id, step.name))
+                used.add((step.file_id, name))
     return found
 
 
@@ -103,13 +110,20 @@ def plan_names(file: ModelFile, uses: Uses, *, there_before: bool) -> NamePlan:
     return NamePlan(order, prepared, of_step, tuple(stand_ins))
 
 
-def with_names(steps: Sequence[Step], plans: Mapping[int, NamePlan]) -> tuple[Step, ...]:
-    """The steps, by the kernel's names."""
+def with_names(
+    steps: Sequence[Step], plans: Mapping[int, NamePlan], several: Collection[int]
+) -> tuple[Step, ...]:
+    """The steps, by the kernel's names. Files in ``several`` have members."""
 
     def named(step: DataStep | FileStep) -> DataStep | FileStep:
         if not isinstance(step, FileStep) or step.file_id not in plans:
             return step
-        name = plans[step.file_id].of_step[step.name]
+        of_step = plans[step.file_id].of_step
+        if step.file_id in several:
+            own, turns = name_of_member(step.name), bool(turns_to_next(step.name))
+            name = step_name(of_step[own], turns=turns)
+        else:
+            name = of_step[step.name]
         return step if name == step.name else step.model_copy(update={"name": name})
 
     return changed_steps(steps, named)
@@ -132,15 +146,17 @@ def apply_names(
         folders: whose files keep their place in them (tree_names.py).
         metadata_only: the application moves no data: no file has a folder that is not the application's.
     """
-    uses = uses_of_names(programs)
+    several = {file.file_id for file in files if file.members is not None}
+    uses = uses_of_names(programs, several)
     plans: dict[int, NamePlan] = {}
     places = _places(files, uses)
     unique = dict(enumerate(path for path, _ in dict.fromkeys(places.values())))
-    of_members: dict[int, range] = {}  # numbers of the names of members that keep their directories
+    of_members: dict[int, dict[str, int]] = {}  # numbers of names in directories that are kept
     for file in files:
         if file.members is not None and (metadata_only or _in_any(file.members, folders)):
-            of_members[file.file_id] = range(len(unique), len(unique) + len(file.members))
-            unique.update(enumerate(file.members.paths(), start=len(unique)))
+            paths = dict.fromkeys(file.members.all_paths())
+            of_members[file.file_id] = dict(zip(paths, count(len(unique)), strict=False))
+            unique.update(enumerate(paths, start=len(unique)))
     names = tree_names(unique, folders)
     numbers = {place: number for number, place in enumerate(dict.fromkeys(places.values()))}
     owners = Counter(path for file in files for path in paths_of(file))
@@ -154,9 +170,21 @@ def apply_names(
             KernelName(name=name, prepared=plan.prepared.get(k))
             for k, name in zip(plan.order[1:], kept[1:], strict=True)
         )}  # fmt: skip
-        if base.members is not None and file.file_id in of_members:
-            in_tree = tuple(names[number] for number in of_members[file.file_id])
-            changes["members"] = base.members.model_copy(update={"names": in_tree, "in_tree": True})
+        if base.members is not None:
+            of_file_names = [base.members.names, *base.members.other_names]
+            if file.members is not None and file.file_id in of_members:
+                place = of_members[file.file_id]
+                of_file_names = [
+                    tuple(names[place[path]] for path in file.members.paths(k))
+                    for k in range(len(own))
+                ]
+            first, *further = (of_file_names[k] for k in plan.order)
+            changes["members"] = base.members.model_copy(
+                update={
+                    "names": first, "other_names": tuple(further),
+                    "in_tree": file.file_id in of_members,
+                }
+            )  # fmt: skip
         if base.role == "input" and (of_file.gone or any(owners[path] > 1 for path in own)):
             changes["role"] = "both"  # the name is gone, or another file's, after the run
         found.append(base.model_copy(update=changes))
@@ -173,7 +201,7 @@ def apply_names(
     return (
         found,
         [
-            program.model_copy(update={"steps": with_names(program.steps, plans)})
+            program.model_copy(update={"steps": with_names(program.steps, plans, several)})
             for program in programs
         ],
         sentences,
@@ -182,7 +210,7 @@ def apply_names(
 
 def _in_any(members: Members, folders: Collection[str]) -> bool:
     return bool(folders) and any(
-        top_folder(path, folders) is not None or path in folders for path in members.paths()
+        top_folder(path, folders) is not None or path in folders for path in members.all_paths()
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from wavetank.kernel.document import calls
-from wavetank.kernel.document.kernel import KernelFile, KernelMembers, Role
+from wavetank.kernel.document.kernel import KernelFile, KernelMembers, KernelName, Role
 from wavetank.kernel.document.operations import member_runs
 from wavetank.kernel.files.beforehand import Evidence, evidence_of
 from wavetank.model.document.file import ROOT, ModelFile, plain_name
@@ -193,14 +193,22 @@ def _several(
     sizes = members.size if before is None else before
     if made or one.prepare_bytes == 0:
         sizes = np.zeros(len(members), dtype=np.int64)
+    paths = dict.fromkeys(members.all_paths())  # some may have a name one after another
+    safe = dict(zip(paths, safe_names(dict(enumerate(paths))).values(), strict=True))
+    names, *others = (
+        tuple(safe[path] for path in members.paths(which))
+        for which in range(1 + len(members.other_names))
+    )
     return KernelFile(
         file_id=file.file_id,
         name=name,
+        other_names=tuple(KernelName(name=name) for _ in others),
         role="output" if made else one.role,
         prepare_bytes=int(sizes.sum()),
         directory=one.directory,
         members=KernelMembers(
-            names=tuple(safe_names(dict(enumerate(members.paths()))).values()),
+            names=names,
+            other_names=tuple(others),
             prepare_bytes=sizes,
             visits=members.visits,
         ),

@@ -26,7 +26,7 @@ def folders_of(files: Iterable[ModelFile], *, metadata_only: bool) -> frozenset[
     found = set()
     for file in files:
         if file.members is not None:
-            names = list(file.members.paths())
+            names = list(file.members.all_paths())
         else:
             names = [file.file_name, *(name.path for name in file.other_names if not name.symlink)]
         paths += names

@@ -28,8 +28,10 @@ from wavetank.model.document.program import (
 )
 from wavetank.trace.schema import Int64Array
 
-NEXT_MEMBER = "the next member"
-"""Second name of a file with members."""
+
+def of_next_member(name: str) -> str:
+    """What stands for a name of the next member, where that of the one at hand is ``name``."""
+    return f"{name} of the next member"
 
 
 @dataclass
@@ -103,12 +105,12 @@ class PlannedVisits:
     """The members that a rank turns to.
 
     Attributes:
-        names: of each that it visits, below the file's folder or the root.
+        names: of each that it visits all its names, below the file's folder or the root.
         sizes: bytes beforehand.
         order: which of them it turns to, in order.
     """
 
-    names: list[str]
+    names: list[tuple[str, ...]]
     sizes: list[int]
     order: Int64Array
 
@@ -217,15 +219,24 @@ def _of_file(plan: PlannedRun, keyword: str, rest: list[str], lines: Iterator[st
         plan.names[number].append(unquote(rest[1]))
     elif keyword == "members":
         plan.members[number] = PlannedMembers(int(rest[1]), rest[2] == "tree")
-        plan.names[number].append(NEXT_MEMBER)
+        plan.names[number] = [
+            each for name in plan.names[number] for each in (name, of_next_member(name))
+        ]
     else:
         rank, n_members, n_visits = map(int, rest[1:4])
         own = [next(lines).split() for _ in range(n_members)]
         order = np.array(list(map(int, rest[4:])) or range(n_members), dtype=np.int64)
-        if len(order) != n_visits or int(order.max()) >= n_members:
+        n_names = len(plan.names[number]) // 2
+        if (
+            len(order) != n_visits
+            or int(order.max()) >= n_members
+            or any(len(line) != 2 + n_names for line in own)
+        ):
             raise ValueError("a rank's visits are not those that it says")
         plan.members[number].visits[rank] = PlannedVisits(
-            [unquote(name) for _, _, name in own], [int(size) for _, size, _ in own], order
+            [tuple(map(unquote, names)) for _, _, *names in own],
+            [int(size) for _, size, *_ in own],
+            order,
         )
 
 

@@ -85,9 +85,10 @@ def _file(file: KernelFile) -> Iterator[str]:
 def _members(file_id: int, members: KernelMembers) -> Iterator[str]:
     """The members that each rank visits, for it alone, and their order where it is not that of the lines."""
     yield f"members {file_id} {len(members.names)} {'tree' if members.in_tree else 'folder'}"
+    named = zip(members.names, *members.other_names, strict=True)
     lines = [
-        f" member {size} {quote(name)}"
-        for name, size in zip(members.names, members.prepare_bytes.tolist(), strict=True)
+        f" member {size} {' '.join(map(quote, names))}"
+        for names, size in zip(named, members.prepare_bytes.tolist(), strict=True)
     ]
     for rank, visited in members.visits.by_rank():
         different, first, number = np.unique(visited, return_index=True, return_inverse=True)

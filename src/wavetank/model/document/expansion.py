@@ -14,7 +14,7 @@ import numpy as np
 from wavetank.errors import ModelError
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.file import ModelFile
-from wavetank.model.document.file_members import NEXT
+from wavetank.model.document.file_members import turns_to_next
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.document.step_walks import unrolled
@@ -137,7 +137,7 @@ def unfold(
                 yield turns.told(event)
         elif isinstance(step, FileStep):
             for _ in range(step.count):
-                if step.name == NEXT:
+                if turns_to_next(step.name):
                     turns.next(step.file_id)
                 yield turns.told(
                     UnfoldedEvent(

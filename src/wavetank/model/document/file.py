@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from wavetank.document import Record
 from wavetank.model.document.file_members import Members, n_step_names
@@ -62,6 +62,12 @@ class ModelFile(Record):
         description="files that were used alike, one at a time: all sizes and counts of this record are their sums; "
         "None: it is one file",
     )
+
+    @model_validator(mode="after")
+    def _members_have_its_names(self) -> Self:
+        if self.members is not None and len(self.members.other_names) != len(self.other_names):
+            raise ValueError("its members have not as many other_names as it has")
+        return self
 
     @property
     def n_files(self) -> int:

@@ -8,17 +8,36 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, TypeVar
 
 import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from wavetank.document import Record
 from wavetank.model.document.columnar import Column, ListColumn, at_least
-from wavetank.trace.schema import Int64Array
+from wavetank.trace.schema import Int32Array, Int64Array
 
-NEXT = 1
-"""``FileStep.name`` of a call on the next member in the rank's order of visits; 0: on the member at hand."""
+_Number = TypeVar("_Number", int, Int32Array, Int64Array)
+
+
+def step_name(name: _Number, *, turns: bool) -> _Number:
+    """``FileStep.name`` of a call on a file with members.
+
+    Args:
+        name: by which of the member's names: 0 its own, n the n-th of its other ones.
+        turns: whether the call is on the next member in the rank's order of visits; else on the one at hand.
+    """
+    return 2 * name + turns
+
+
+def turns_to_next(number: _Number) -> _Number:
+    """1 where a ``FileStep.name`` on a file with members is of a call on the next one, else 0."""
+    return number & 1
+
+
+def name_of_member(number: _Number) -> _Number:
+    """By which of a member's names a call is, out of its ``FileStep.name``."""
+    return number >> 1
 
 
 def n_step_names(n_others: int, has_members: bool) -> int:
@@ -197,6 +216,10 @@ class Members(Record):
         description="below the folder: texts, and runs of names that count up: "
         "before, a number of so many digits at least, after"
     )
+    other_names: tuple[Names, ...] = Field(
+        default=(),
+        description="below the folder, for each of the file's other_names those of all members",
+    )
     size: Column = Field(description="bytes: highest offset touched + 1")
     size_before: Column | None = Field(
         default=None,
@@ -215,6 +238,8 @@ class Members(Record):
                 self.__dict__[name] = column = np.broadcast_to(column, n)
             if len(column) != n:
                 raise ValueError(f"{name} holds {len(column)} numbers for {n} names")
+        if any(len(names) != n for names in self.other_names):
+            raise ValueError(f"other_names are not {n} each, as names are")
         if not n or int(self.visits.all().max(initial=-1)) >= n:
             raise ValueError(f"visits name a member that is not there; there are {n}")
         return self
@@ -226,13 +251,18 @@ class Members(Record):
         """The whole name of a member."""
         return f"{self.folder}{self.names[number]}"
 
-    def paths(self) -> Iterator[str]:
-        """The whole names of all."""
-        return (self.folder + name for name in self.names)
+    def paths(self, which: int = 0) -> Iterator[str]:
+        """The whole names of all; of several that each has, their own or the ``which``-th other one."""
+        names = self.other_names[which - 1] if which else self.names
+        return (self.folder + name for name in names)
+
+    def all_paths(self) -> Iterator[str]:
+        """The whole names of all members: their own ones, then the further ones. Some may be equal."""
+        return (path for which in range(1 + len(self.other_names)) for path in self.paths(which))
 
     def _values(self) -> tuple[object, ...]:
         before = None if self.size_before is None else self.size_before.tobytes()
-        return self.folder, self.names, self.size.tobytes(), before, self.visits
+        return self.folder, self.names, self.other_names, self.size.tobytes(), before, self.visits
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Members) and self._values() == other._values()

@@ -90,7 +90,8 @@ class FileStep(Record):
     name: int = Field(
         default=0,
         description="which of the file's names the call was made on: 0 its file_name, n the n-th of its other_names; "
-        "of a file with members: 0 the one at hand, 1 the next one in the rank's visits, at each of the calls",
+        "of a file with members twice that number for the one at hand, and 1 more for the next one in the rank's visits, at each "
+        "of the calls",
     )
     error: int = Field(
         default=0, description="errno with which it failed in the traced run, 0 for success"

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import pairwise
+from posixpath import commonpath
 
 import numpy as np
 
@@ -78,6 +80,15 @@ def _numbered(paths: Texts) -> str:
     texts, numbers = _DIGITS.split(paths[0]), _DIGITS.findall(paths[0])
     shown = ["*" if differs else digits for digits, differs in zip(numbers, varies, strict=False)]
     return texts[0] + "".join(digits + text for digits, text in zip(shown, texts[1:], strict=True))
+
+
+def pattern_of(paths: Sequence[str]) -> str:
+    """One name for several paths, with "*" for what differs."""
+    texts = Texts.of(paths)
+    alike = texts.first_alike(np.zeros(len(texts), dtype=np.int64), digits=True)
+    if not alike.any():
+        return _numbered(texts)
+    return f"{commonpath({path.rpartition('/')[0] for path in paths})}/*"
 
 
 def _apart(names: list[str]) -> list[str]:

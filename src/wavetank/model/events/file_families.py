@@ -1,7 +1,7 @@
 """Finds files that a run uses alike, one at a time: hundreds of small files become one file with members.
 
 Reads a trace's table and files; leaves a table in which all files of a family are one, and says whose turn it is:
-a call on the next member of a family has the name NEXT, see ``wavetank.model.document.file_members``. What follows
+a call's name says whether it is on the next member, see ``wavetank.model.document.file_members``. What follows
 sees one file that is opened again and again, and folds. What is a family: docs/decisions/0238-files-used-alike-are-one.md.
 """
 
@@ -15,12 +15,20 @@ from itertools import pairwise
 import numpy as np
 
 from wavetank.model.compression.folded_table import as_folded, blocks, part_rows
-from wavetank.model.document.file_members import NEXT
+from wavetank.model.document.file_members import step_name
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.empty_copies import COPIES, offsets_of_visits
-from wavetank.model.events.family_names import group_names, handed_on
+from wavetank.model.events.family_names import group_names, handed_on, pattern_of
 from wavetank.model.events.file_identity import NAMED_OPS
-from wavetank.model.events.first_calls import first_of_ranks
+from wavetank.model.events.first_calls import begin_with
+from wavetank.model.events.member_names import (
+    MAKES_NAMES,
+    names_of_members,
+    odd_names,
+    pattern_names,
+    uses_of_names,
+    views_of_visits,
+)
 from wavetank.model.events.open_slots import open_slots
 from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
@@ -41,7 +49,7 @@ from wavetank.trace.traced_files import TracedFiles
 _PLAIN = (
     "open", "close", "read", "write", "pread", "pwrite", "readv", "writev", "preadv", "pwritev", *COPIES, "lseek", "fsync",
     "fdatasync", "sync_file_range", "truncate", "ftruncate", "fallocate", "stat", "fstat", "access", "unlink", "mkdir",
-    "rmdir", "mknod", "chmod", "chown", "utime", "fchmod", "fchown", "futime",
+    "rmdir", "mknod", "chmod", "chown", "utime", "fchmod", "fchown", "futime", *MAKES_NAMES,
 )  # fmt: skip
 _MAKING = ("mkdir", "mknod")
 """Calls on files of families: each is on one file, by its name or through an open of its own."""
@@ -60,6 +68,7 @@ class Family:
         ranks: that visit members, ascending.
         n_visits: of each of these ranks.
         order: members by number, of the first rank's visits, then of the next one's.
+        other_names: of each member, for each name that it has beside its own.
         sequential: whether each operation on a member follows on the one before it; False where that is not known.
     """
 
@@ -71,6 +80,7 @@ class Family:
     ranks: Int64Array
     n_visits: Int64Array
     order: Int64Array
+    other_names: tuple[tuple[str, ...], ...]
     sequential: bool
 
 
@@ -144,17 +154,17 @@ class _Search:
         return None
 
     def _usable(self) -> BoolArray:
-        """Files with plain calls only, under one name."""
+        """Files with plain calls only."""
         table, files = self._table, self._files
         usable = np.zeros(len(files) + 1, dtype=bool)
         usable[table.file] = True
         usable[-1] = False
         odd = ~self._codes(_PLAIN)[table.op]
-        odd |= (arguments.file_view(table) != UNKNOWN) | (arguments.name_number(table) != 0)
-        odd |= table.handle_step != 0
+        odd |= (arguments.file_view(table) != UNKNOWN) | (table.handle_step != 0)
         usable[table.file[odd]] = False
-        for attribute in ("other_names", "symlink_to", "collective_unknown"):
+        for attribute in ("symlink_to", "collective_unknown"):
             usable[files.numbers(attribute=attribute)] = False
+        usable[odd_names(table, files)] = False
         loops = blocks(table)
         if len(loops):
             inside = np.flatnonzero(loops.of_row >= 0)
@@ -209,23 +219,11 @@ class _Search:
         opens = self._kinds(OpKind.OPEN)[table.op[rows]] & ~failed
         np.bitwise_or.at(mask[2], file[opens], arguments.open_flags(table, rows[opens]))
         mask[3] = np.sign(self._before)
-        mask[4][self._made_first(rows[~failed], file[~failed], n)] = 1
-        return distinct_rows([*mask, self._files.directory.astype(np.int64)])[1]
-
-    def _made_first(self, rows: Int64Array, file: Int32Array, n: int) -> BoolArray:
-        """Whether the first of some rows on each file is a call that may make it; of several ranks' by time where it is known."""
-        table = self._table
-        some = first_of_ranks(table.rank[rows], file, n)
-        rows, file = rows[some], file[some]
         makes = self._codes(_MAKING)[table.op[rows]]
         makes |= arguments.open_flags(table, rows) & os.O_CREAT != 0
-        start = table.start_ns[rows]
-        first = np.full(n, np.iinfo(np.int64).max)
-        np.minimum.at(first, file, start)
-        at_first = np.flatnonzero(start == first[file])[::-1]
-        found = np.zeros(n, dtype=bool)
-        found[file[at_first]] = makes[at_first]  # of several at one time the first row is set last
-        return found
+        mask[4][begin_with(makes[~failed], table, rows[~failed], file[~failed], n)] = 1
+        mask += uses_of_names(table, rows, bit, n)
+        return distinct_rows([*mask, self._files.directory.astype(np.int64)])[1]
 
     def _broken(self, group: Int64Array) -> Int64Array:
         """Files of families with an open that outlives a visit, or that was not made in it."""
@@ -294,7 +292,8 @@ class _Search:
             found[int(numbers[0])] = Family(
                 self._names[number], self._files.paths[int(numbers[0])], numbers, highest[numbers],
                 self._before[numbers], ranks.astype(np.int64), n_visits.astype(np.int64),
-                place[which.reshape(-1)], bool(sequential[number]),
+                place[which.reshape(-1)], names_of_members(self._files, numbers.tolist()),
+                bool(sequential[number]),
             )  # fmt: skip
         return found
 
@@ -343,12 +342,16 @@ class _Search:
         files = {}
         for file, family in families.items():
             stands[family.members] = file
+            others = pattern_names([pattern_of(names) for names in family.other_names])
             files[file] = replace(
-                self._files[file], path=family.name, size_before=None, identity=None
+                self._files[file],
+                path=family.name,
+                size_before=None,
+                identity=None,
+                other_names=others,
             )
-        view = table.view.copy()
         first = visits.rows[visits.start]
-        view[first] = arguments.view_of_name(NEXT)
+        view = views_of_visits(table, visits.rows, first)
         handle = self._handles(group, visits)
         offset = offsets_of_visits(table, visits.rows, visits.number, self._ops)
         joined = as_folded(
@@ -360,7 +363,8 @@ class _Search:
             joined = part_rows(joined, several, np.ones(len(table), dtype=np.int64))
             view = joined.view.copy()
             places = np.flatnonzero(several)
-            view[places + 1 + np.arange(len(places))] = UNKNOWN
+            stays = step_name(arguments.name_number(table, places), turns=False)
+            view[places + 1 + np.arange(len(places))] = arguments.view_of_name(stays)
             joined = replace(joined, view=view)
         return replace(self._trace, files=self._files.changed(files)), joined
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from wavetank.trace.schema import BoolArray, Int32Array
+from wavetank.trace.schema import BoolArray, FoldTable, Int32Array, Int64Array
 
 
 def first_of_ranks(rank: Int32Array, file: Int32Array, n_files: int) -> BoolArray:
@@ -23,4 +23,27 @@ def first_of_ranks(rank: Int32Array, file: Int32Array, n_files: int) -> BoolArra
         own = np.arange(low, high)
         place[file[low:high][::-1]] = own[::-1]  # the first one is set last
         found[low:high] = place[file[low:high]] == own
+    return found
+
+
+def begin_with(
+    chosen: BoolArray, table: FoldTable, rows: Int64Array, file: Int32Array, n: int
+) -> BoolArray:
+    """Which files' first row is a chosen one; of several ranks' first ones by time, where it is known.
+
+    Args:
+        chosen: of each of the rows.
+        table: rows of all ranks.
+        rows: some of them, of each rank in order.
+        file: that each of these is on.
+        n: files.
+    """
+    some = first_of_ranks(table.rank[rows], file, n)
+    rows, file, chosen = rows[some], file[some], chosen[some]
+    start = table.start_ns[rows]
+    first = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(first, file, start)
+    at_first = np.flatnonzero(start == first[file])[::-1]
+    found = np.zeros(n, dtype=bool)
+    found[file[at_first]] = chosen[at_first]  # of several at one time the first row is set last
     return found

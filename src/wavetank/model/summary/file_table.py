@@ -127,7 +127,9 @@ def _of_family(file: ModelFile, family: Family, traced: Sequence[TracedFile]) ->
     paths = TracedFiles.of(traced).paths.take(family.members)
     paths = paths.changed(np.zeros(1, dtype=np.int64), Texts.of([family.first_path]))
     folders = paths.folders()
-    common = commonpath(set(folders.take(np.unique(folders.first_equal()))))
+    above = set(folders.take(np.unique(folders.first_equal())))
+    above.update(path.rpartition("/")[0] for names in family.other_names for path in names)
+    common = commonpath(above)
     folder = f"{common.rstrip('/')}/" if common else ""
     known = bool((family.size_before >= 0).all())
     visits = Visits.of(family.ranks.tolist(), family.n_visits, family.order)
@@ -143,6 +145,9 @@ def _of_family(file: ModelFile, family: Family, traced: Sequence[TracedFile]) ->
             "members": Members(
                 folder=folder,
                 names=[path.removeprefix(folder) for path in paths],
+                other_names=tuple(
+                    [path.removeprefix(folder) for path in names] for names in family.other_names
+                ),
                 size=family.size,
                 size_before=family.size_before if known else None,
                 visits=visits,

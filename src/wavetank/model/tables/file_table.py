@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import commonpath
 
-from wavetank.model.document.file import ModelFile
+from wavetank.model.document.file import FileName, ModelFile
 from wavetank.model.document.model import Model
 from wavetank.model.document.name_shapes import name_shape, where_they_differ
 from wavetank.tables.table import Cell, Column, Definition, Table
@@ -120,8 +120,15 @@ def _for_people(files: Sequence[ModelFile], folder: str) -> list[_File]:
     """A line for each file; one, with their sums, for many of equal names but for numbers that are used alike."""
     groups: dict[tuple[object, ...], list[ModelFile]] = {}
     for file in files:
-        own = file.file_id if file.members is not None or file.other_names else None
-        use = (file.file_accessmode, file.file_fileaccesstype, file.file_accesstype, file.file_np)
+        own = file.file_id if file.members is not None else None
+        links = tuple(name.symlink for name in file.other_names)
+        use = (
+            links,
+            file.file_accessmode,
+            file.file_fileaccesstype,
+            file.file_accesstype,
+            file.file_np,
+        )
         groups.setdefault((name_shape(file.file_name), *use, own), []).append(file)
     shown = []
     for alike in groups.values():
@@ -140,7 +147,19 @@ def _sum(files: Sequence[ModelFile]) -> ModelFile:
         values: list[int | None] = [getattr(file, name) for file in files]
         told = [value for value in values if value is not None]
         sums[name] = sum(told) if len(told) == len(values) else None
-    return files[0].model_copy(update=sums)
+    others = zip(*(file.other_names for file in files), strict=True)
+    names = tuple(
+        FileName(path=_pattern([name.path for name in of_all]), symlink=of_all[0].symlink)
+        for of_all in others
+    )
+    return files[0].model_copy(update={**sums, "other_names": names})
+
+
+def _pattern(paths: Sequence[str]) -> str:
+    """One name for several, with * for what differs."""
+    if len(set(map(name_shape, paths))) == 1:
+        return where_they_differ(paths)
+    return f"{common_folder(paths)}*"
 
 
 def common_folder(paths: Iterable[str]) -> str:

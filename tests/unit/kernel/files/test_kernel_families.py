@@ -141,7 +141,7 @@ def test_a_plan_names_to_each_rank_the_members_that_it_visits(tmp_path: Path) ->
     (members,) = plan.members.values()
     assert (members.n, members.in_tree) == (2 * N, True)
     for rank, visits in members.visits.items():
-        assert visits.names == [f"tree.{rank}/file.{rank}.{i}" for i in range(N)]
+        assert visits.names == [(f"tree.{rank}/file.{rank}.{i}",) for i in range(N)]
         assert visits.order.tolist() == [*range(N)] * 4
 
 
