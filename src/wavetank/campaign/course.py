@@ -119,14 +119,21 @@ class Course:
             self.observer.says(f"doubt: {label(run)}: {finding}")
         self.report_progress()
 
-    def record_failure(self, run: Run, error: WavetankError) -> bool:
-        """Record what failed; says whether its cluster is to be given up."""
+    def record_failure(self, run: Run, error: WavetankError, lost: Sequence[str] = ()) -> bool:
+        """Record what failed; says whether its cluster is to be given up.
+
+        Args:
+            run: the measurement.
+            error: why.
+            lost: findings on nodes of the cluster that are gone, if it may come from that.
+        """
         self.n_failed += 1
         self.miss(run)
+        reason = "; ".join([str(error), *(each for each in lost if each not in str(error))])
         self.store.add_failure(
-            Failure(run.application, run.cluster, run.mapping, str(error)), run.repetition
+            Failure(run.application, run.cluster, run.mapping, reason), run.repetition
         )
-        self.observer.says(f"failed: {label(run)}: {error}")
+        self.observer.says(f"failed: {label(run)}: {reason}")
         self.failures_in_a_row[run.cluster] = self.failures_in_a_row.get(run.cluster, 0) + 1
         return self.failures_in_a_row[run.cluster] >= GIVE_UP_AFTER
 

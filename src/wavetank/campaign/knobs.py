@@ -68,6 +68,9 @@ _SAID_ABOVE: Mapping[str, bool | Mapping[str, bool | Mapping[str, bool]]] = {
         "device": True, "on": True, "volume_type": True, "volume_size": True, "iops": True, "throughput": True,
     },
     "mpi": {"hints": True},
+    "cloud": {
+        "ttl": True, "budget": True, "ssh_from": True, "bastion": True, "reaper": True, "prices": True,
+    },
 }  # fmt: skip
 _NAMES = {
     "nodes.compute": "compute nodes",

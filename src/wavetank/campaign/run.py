@@ -276,9 +276,8 @@ def _measure_run(campaign: _Campaign, site: _Site, run: Run) -> bool:
         ).model_copy(update={"application": run.application})
     except WavetankError as error:
         campaign.failed.add(run.key)
-        is_broken = course.record_failure(run, error)
         lost = lost_nodes(site.running)
-        if is_broken or lost:
+        if course.record_failure(run, error, lost) or lost:
             campaign.closed.add(run.cluster)
             course.give_up(campaign.left_on(run.cluster), lost)
         return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from wavetank.cluster.host import Host, RunningCluster, on_all
+from wavetank.cluster.host import BringsPrograms, Host, RunningCluster, on_all
 from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
 from wavetank.kernel.benchmarks.fio import FioJob, FioPlan, escaped, fio_plan
@@ -76,7 +76,8 @@ class IorPerformer:
         Raises:
             KernelError: IOR is not installed, or can express none of the phases.
         """
-        nodes = Nodes(placement, ClusterFiles(self._cluster))
+        there = program_on_nodes(find_ior().path, self._cluster.compute_hosts)
+        nodes = Nodes(placement, ClusterFiles(self._cluster), there)
         with scratch_folder() as scratch:
             result = run_ior(
                 kernel, Path(root), self._launcher, scratch, None, nodes, flush=self._flush
@@ -88,6 +89,29 @@ class IorPerformer:
         """Of IOR and the launcher."""
         name = self._launcher.name
         return {"ior": self._version, name: self._launcher.available() or "not found"}
+
+
+def program_on_nodes(path: str, hosts: Sequence[Host]) -> str:
+    """Where a program of this machine is on nodes: where it is here, or a copy where a node has none there."""
+
+    def has(host: Host) -> bool:
+        try:
+            host.run(["test", "-x", path])
+        except RemoteCommandError as error:
+            if error.status != 1:
+                raise
+            return False
+        return True
+
+    if all(on_all(hosts, has)):
+        return path
+
+    def bring(host: Host) -> str:
+        if not isinstance(host, BringsPrograms):
+            raise ClusterError(f"there is no {path} on {host.name}, and it cannot be brought there")
+        return host.bring(Path(path))
+
+    return on_all(hosts, bring)[0]
 
 
 class FioPerformer:

@@ -71,6 +71,17 @@ def striped(name, size):
     return spec(name, nodes={"io": 2}, file_system=fs)
 
 
+def test_what_a_cloud_is_paid_by_is_in_no_title():
+    cloud = {"region": "us-east-1", "ttl": "2 h", "budget": "5 USD"}
+    here = spec("a", provider="aws", cloud=cloud)
+    other = {**cloud, "ttl": "3 h", "budget": "9 USD", "ssh_from": "192.0.2.0/24"}
+    assert turned(here, spec("b", provider="aws", cloud=other)) == []
+    newer = {**cloud, "image": "ubuntu-24.04"}
+    assert turned(here, spec("b", provider="aws", cloud=newer)) == [
+        ("cloud image", "debian-12", "ubuntu-24.04")
+    ]
+
+
 def test_clusters_that_differ_in_the_stripe_size_have_titles_that_say_so():
     found = titles(striped("a", "4 MiB"), striped("b", "8 MiB"))
     assert found == ["GlusterFS, stripes of 4 MiB", "GlusterFS, stripes of 8 MiB"]

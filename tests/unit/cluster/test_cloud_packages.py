@@ -17,7 +17,7 @@ from wavetank.cluster.clouds.packages import (
 )
 from wavetank.cluster.spec import ClusterSpec
 
-EVERY = {"mdadm", "openmpi-bin", "xfsprogs"}
+EVERY = {"mdadm", "openmpi-bin", "xfsprogs", "fio", "iperf3"}
 ON_AMAZON = {"mdadm", "openmpi", "xfsprogs"}
 KERNEL = {"kind": "nfs", "options": {"server": "kernel"}}
 GATEWAY = {"kind": "gateway", "behind": "glusterfs"}

@@ -6,13 +6,18 @@ import json
 from pathlib import Path
 
 import pytest
-from measure_fakes import FakeCluster, abyss_kernel
+from measure_fakes import FakeCluster, FakeHost, abyss_kernel
 
 from wavetank.cluster.host import Finished
-from wavetank.errors import KernelError, RemoteCommandError
+from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
 from wavetank.kernel.benchmarks.fio import fio_plan
-from wavetank.measure.benchmarks import ClusterFiles, FioPerformer, why_not_with
+from wavetank.measure.benchmarks import (
+    ClusterFiles,
+    FioPerformer,
+    program_on_nodes,
+    why_not_with,
+)
 
 
 class Shared(FakeCluster):
@@ -89,3 +94,28 @@ def test_a_program_without_a_phase_is_refused_with_the_reason(monkeypatch):
     monkeypatch.setattr("wavetank.measure.benchmarks.find_program", lambda name: None)
     assert "fio is not installed" in why_not_with(abyss_kernel(), "fio")
     assert why_not_with(abyss_kernel(), "replay") is None
+
+
+class Elsewhere(FakeHost):
+    """A machine with files of its own, to which programs can be brought."""
+
+    def bring(self, program):
+        self.log.append((self.name, "brought", str(program)))
+        return f"/home/programs/{program.name}"
+
+
+def test_ior_is_used_where_nodes_have_it_and_brought_where_one_has_none():
+    log = []
+    hosts = [Elsewhere("c1", log), Elsewhere("c2", log)]
+    assert program_on_nodes("/opt/ior", hosts) == "/opt/ior"
+    assert ("c1", "brought", "/opt/ior") not in log
+    hosts[1].fails_on = "test"  # there is no such file
+    assert program_on_nodes("/opt/ior", hosts) == "/home/programs/ior"
+    assert {each for each in log if "brought" in each} == {
+        ("c1", "brought", "/opt/ior"),
+        ("c2", "brought", "/opt/ior"),
+    }
+    alone = FakeHost("c1", log)
+    alone.fails_on = "test"
+    with pytest.raises(ClusterError, match="there is no /opt/ior on c1"):
+        program_on_nodes("/opt/ior", [alone])

@@ -15,8 +15,10 @@ from wavetank.cluster.needs import Needs, needs_by_node, needs_of_made_hosts
 from wavetank.cluster.spec import ClusterSpec
 
 LUSTRE = "lustre-client-modules-aws"
-# Of every node: local file systems, several disks as one, ranks.
-ALWAYS = ("mdadm", "openmpi-bin", "xfsprogs")
+# Of every node: local file systems, several disks as one, ranks; and what characterises a cluster or performs kernels' fio jobs.
+ALWAYS = ("mdadm", "openmpi-bin", "xfsprogs", "fio", "iperf3")
+# What measures besides the replay. A cluster comes up without, and says so.
+TOOLS = Needs(programs={each: f"apt-get install {each}" for each in ("fio", "iperf3")})
 WITH_APT = ("debian-12", "ubuntu-24.04")  # the same names in both
 # Of the FSx for Lustre user guide, "Installing the Lustre client": a repository of Amazon's, with modules for the kernels of Ubuntu's
 # images for AWS. It has none for Debian. Amazon Linux 2023 has the client in its own repositories (kernel 6.1.79 and later).

@@ -20,7 +20,7 @@ from wavetank.cluster.clouds.hosts import (
     write_inventory,
 )
 from wavetank.cluster.clouds.keys import make_keys
-from wavetank.cluster.clouds.packages import needs_of_hosts, package_problems
+from wavetank.cluster.clouds.packages import TOOLS, needs_of_hosts, package_problems
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
 from wavetank.cluster.components import MANAGED
@@ -219,6 +219,10 @@ class CloudProvider:
         missing = hosts.examine(seen, needs_of_hosts(spec))
         if missing:
             raise ProviderError("instances lack what is needed:\n  " + "\n  ".join(missing))
+        for lacks in hosts.examine(seen, dict.fromkeys(seen.node_names(), TOOLS)):
+            log.warning(
+                "%s: characterise and program: fio have to do without: %s", spec.name, lacks
+            )
         nodes = self._nodes(hosts.take(seen, leave=leave))
         self.prepare_launches(nodes)
         return nodes

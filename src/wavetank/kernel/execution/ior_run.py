@@ -44,10 +44,12 @@ class Nodes:
     Attributes:
         placement: of the tasks.
         files: the kernel's files, as the nodes see them.
+        program: where IOR is on the nodes; None: where it is here.
     """
 
     placement: Placement
     files: TaskFiles
+    program: str | None = None
 
 
 def run_ior(
@@ -76,7 +78,7 @@ def run_ior(
     """
     ior = find_ior()
     if nodes is not None:  # the tables of operations would be written on the nodes
-        ior = replace(ior, tells_operations=False)
+        ior = replace(ior, path=nodes.program or ior.path, tells_operations=False)
     if ior.family is not None and launcher.mpi_family != ior.family:
         raise KernelError(
             f"{ior.path} is built with {ior.family}, and the launcher is {launcher.name}. Add --launcher {ior.family}"
