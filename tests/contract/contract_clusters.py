@@ -65,10 +65,12 @@ SSH: dict[str, Any] = json.loads(os.environ.get("WAVETANK_TEST_SSH", "{}"))
 def ssh_cluster(file_system: dict[str, Any], n_io: int) -> dict[str, Any]:
     """Hosts over ssh with a file system of ours."""
     names = ["c1", "c2", *(f"io{i + 1}" for i in range(n_io))]
+    # what nodes of ours do not serve is mounted already
+    mount = {"mount": "/made-by-ssh/mount"} if n_io else {}
     return {
         "provider": "ssh",
         "nodes": {"compute": 2, "io": n_io},
-        "file_system": {"mount": "/made-by-ssh/mount", **file_system},
+        "file_system": {**mount, **file_system},
         "ssh": {**SSH, "hosts": {name: SSH["hosts"][name] for name in names}},
     }
 
