@@ -23,10 +23,10 @@ from wavetank.service.core.quota import usage_of
 from wavetank.service.core.records import Held, Resize
 from wavetank.service.core.refusals import Refused
 
-MIB = 2**20
+UNIT = 320 * 2**20  # bytes: the smallest space that every kind makes
 TENANTS = ("ann", "bob")
 KINDS = ("nfs", "glusterfs")
-DEVICE = st.builds(lambda size, less: size * MIB - less, st.integers(2, 40), st.integers(0, 1))
+DEVICE = st.builds(lambda size, less: size * UNIT - less, st.integers(2, 40), st.integers(0, 1))
 
 
 def held_servers(servers, spaces):
@@ -96,7 +96,7 @@ class Fleet(RuleBasedStateMachine):
     )
     def begin(self, sizes, kinds, allowed, servers, spaces):
         self.servers = [server(f"io{i}", *each, kinds=kinds[i]) for i, each in enumerate(sizes)]
-        quotas = {"ann": {"bytes": allowed * MIB, "servers": servers, "spaces": spaces}, "bob": {}}
+        quotas = {"ann": {"bytes": allowed * UNIT, "servers": servers, "spaces": spaces}, "bob": {}}
         self.tenants = {name: tenant(name, **quotas[name]) for name in TENANTS}
         self.spaces = {}
         self.made = 0
@@ -135,7 +135,7 @@ class Fleet(RuleBasedStateMachine):
         self.made += 1
         asked = request(
             f"s{self.made}",
-            size * MIB,
+            size * UNIT,
             kind=kind,
             mode=mode,
             servers=servers,
@@ -148,7 +148,7 @@ class Fleet(RuleBasedStateMachine):
             )
         )
         if code == "invalid":
-            assert (kind == "nfs" and (servers > 1 or redundancy)) or (
+            assert (kind == "nfs" and (servers > 1 or devices > 1 or redundancy)) or (
                 redundancy and (servers == 1 or servers * devices % 2)
             )
             return multiple()
@@ -174,7 +174,7 @@ class Fleet(RuleBasedStateMachine):
             lambda: changes.resize(
                 space,
                 shares,
-                Resize(size=size * MIB, servers=servers),
+                Resize(size=size * UNIT, servers=servers),
                 self.tenants[space.tenant],
                 self._used(space.tenant),
                 self._held(),
@@ -183,10 +183,10 @@ class Fleet(RuleBasedStateMachine):
         )
         if code in ("state", "invalid"):
             return
-        if (size * MIB, servers) == (space.size, space.servers) and space.state == "ready":
+        if (size * UNIT, servers) == (space.size, space.servers) and space.state == "ready":
             assert after == (space, shares)
             return
-        assert code == self._expected(space, size * MIB, servers, shares, before=space)
+        assert code == self._expected(space, size * UNIT, servers, shares, before=space)
         if after is not None:
             kept = {each.node for each in shares} & {each.node for each in after[1] if each.wanted}
             assert len(kept) == min(servers, len({each.node for each in shares}))

@@ -106,7 +106,10 @@ def resize(
     n = space.servers if asked.servers is None else asked.servers
     if (size, n) == (space.size, space.servers) and space.state == "ready":
         return space, tuple(shares)
-    problems = list(_server_problems(space.kind, n, space.devices_per_server, space.redundancy))
+    problems = [
+        *_server_problems(space.kind, n, space.devices_per_server, space.redundancy),
+        *_shrink_problems(space.kind, size, shares),
+    ]
     if problems:
         raise Refused("invalid", f"space {space.name!r} cannot be so: {'; '.join(problems)}")
     more_servers = n - space.servers if space.mode == "dedicated" else 0
@@ -238,6 +241,8 @@ def _kind_problems(request: SpaceRequest) -> Iterator[str]:
     facts = KINDS[request.kind]
     if request.stripe_size is not None and not facts.stripes:
         yield f"{facts.title} does not stripe files: leave stripe_size out"
+    if request.size < facts.smallest_bytes:
+        yield f"{facts.title} makes no space below {exact_size(facts.smallest_bytes)}, and {exact_size(request.size)} are asked for"
     if request.redundancy and not facts.copies:
         yield f"{facts.title} keeps no copies: leave redundancy out"
 
@@ -246,12 +251,23 @@ def _server_problems(kind: Kind, servers: int, devices: int, redundancy: int) ->
     facts = KINDS[kind]
     if facts.most_servers is not None and servers > facts.most_servers:
         yield f"{facts.title} serves a space from {facts.most_servers} server, not from {servers}"
+    if facts.most_devices is not None and devices > facts.most_devices:
+        yield f"{facts.title} keeps a space on {facts.most_devices} device of a server, not on {devices}"
     if redundancy >= servers:
         yield f"redundancy {redundancy} needs {redundancy + 1} servers, not {servers}: each copy is on another one"
     elif servers * devices % (redundancy + 1):
         yield (
             f"redundancy {redundancy} makes groups of {redundancy + 1} devices, and {servers} servers with {devices} each "
             f"make {servers * devices}"
+        )
+
+
+def _shrink_problems(kind: Kind, size: int, shares: Iterable[Share]) -> Iterator[str]:
+    """Growth that failed may be taken back: what was made counts, not what was wanted."""
+    made = sum(share.made for share in shares)
+    if not KINDS[kind].shrinks and size < made:
+        yield (
+            f"{KINDS[kind].title} does not shrink a space, and it has {exact_size(made)}: make a smaller one, and copy"
         )
 
 

@@ -1,7 +1,7 @@
 """Which kind of file system is offered in which mode, what confines a tenant there, and what each kind can do.
 
 One table. Sources: documentation of NFS-Ganesha, GlusterFS, Ceph ("File layouts", "Client capabilities", "Quotas") and
-OrangeFS. Nothing in it was proved by an attack of one tenant on another yet, and every row says so.
+OrangeFS. A row says so where tests attack one tenant's space as another tenant; where they do not, it is not proved.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from wavetank.service.core.records import AccessKind, Kind, Mode
+from wavetank.service.core.records import SMALLEST_SPACE_BYTES, AccessKind, Kind, Mode
 from wavetank.service.core.refusals import Refused
 
 NOT_PROVED = "not proved yet"
+PROVED = "proved by test"
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,9 @@ class KindFacts:
         most_servers: that one space can be on; None: any number.
         stripes: whether a stripe size can be given.
         copies: whether it keeps further copies of each byte.
+        most_devices: of one server that one space can be on; None: any number.
+        smallest_bytes: that a space can have.
+        shrinks: whether a space that is there can get fewer bytes.
     """
 
     title: str
@@ -58,10 +62,22 @@ class KindFacts:
     most_servers: int | None
     stripes: bool
     copies: bool
+    most_devices: int | None = None
+    smallest_bytes: int = SMALLEST_SPACE_BYTES
+    shrinks: bool = True
 
 
 KINDS: dict[Kind, KindFacts] = {
-    "nfs": KindFacts("NFS", ("ip",), most_servers=1, stripes=False, copies=False),
+    "nfs": KindFacts(
+        "NFS",
+        ("ip",),
+        most_servers=1,
+        stripes=False,
+        copies=False,
+        most_devices=1,
+        smallest_bytes=320 * 2**20,  # mkfs.xfs 6.1 makes nothing below 300 MiB
+        shrinks=False,
+    ),
     "glusterfs": KindFacts(
         "GlusterFS", ("ip", "certificate"), most_servers=None, stripes=True, copies=True
     ),
@@ -71,20 +87,26 @@ KINDS: dict[Kind, KindFacts] = {
 
 _OWN_SERVERS = "its servers hold nothing else, so that their devices end where the space ends"
 
+_OWN_IMAGE = (
+    "a file system of its own in an image file on the server, which is as large as the space"
+)
+
 CLASSES: tuple[SpaceClass, ...] = (
     SpaceClass(
         "nfs",
         "shared",
         None,
         "an export of its own, with a list of clients by address; who can take such an address is that client",
-        "a project quota of XFS below the export, on the server",
+        _OWN_IMAGE,
+        PROVED,
     ),
     SpaceClass(
         "nfs",
         "dedicated",
         None,
         "a server of its own, and a list of clients by address; who can take such an address is that client",
-        _OWN_SERVERS,
+        _OWN_IMAGE,
+        PROVED,
     ),
     SpaceClass(
         "glusterfs",

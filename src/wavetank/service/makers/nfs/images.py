@@ -1,0 +1,213 @@
+"""Spaces on the devices of one server: each is a file system of its own, XFS in an image file that is mounted by a loop device.
+
+Below ``wavetank-spaces`` on the device a space has a folder of its identity. In it are:
+
+- ``image``;
+- ``rules``: one line that the maker wrote;
+- ``unmade`` as long as it is being made or removed;
+- ``growing`` as long as its file system is smaller than its image.
+
+Images are mounted below ``MOUNTS``, which is a file system of its own: ganesha lets handles through of what lies above an export up to the
+root, as far as nothing else is exported there. ``exports`` exports this one, to the server itself.
+
+What there is, is asked from the server; nothing is remembered. Each script holds the server's lock, so that what a killed process
+left running ends first, and each may be run again from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from wavetank.cluster.host import Finished, Host
+from wavetank.cluster.needs import Needs
+from wavetank.errors import RemoteCommandError, ServiceError
+
+ROOT = "wavetank-spaces"
+MOUNTS = "/run/wavetank-spaces"
+TIMEOUT_S = 1800.0
+NOT_MOUNTED = 4
+"""Exit status of scripts: the device is no mounted file system. An empty mount point would look like lost data."""
+
+# Sample of a line, fields with tabs between: "space sp-1f /storage 536870912 mounted whole {...rules...}".
+LIST = f"""set -eu
+for device in "$@"; do
+  mountpoint -q "$device" || exit {NOT_MOUNTED}
+  for folder in "$device/{ROOT}"/sp-* "$device/{ROOT}"/new-sp-*; do
+    [ -d "$folder" ] || continue
+    id=${{folder##*/}}
+    bytes=$(stat -c %s "$folder/image" 2>/dev/null || echo 0)
+    mounted=unmounted
+    if mountpoint -q "{MOUNTS}/${{id#new-}}"; then mounted=mounted; fi
+    state=whole
+    if [ -e "$folder/growing" ]; then state=growing; fi
+    if [ -e "$folder/unmade" ] || [ ! -e "$folder/rules" ]; then state=unmade; fi
+    case $id in new-*) state=unmade ;; esac
+    rules=$(cat "$folder/rules" 2>/dev/null || :)
+    printf 'space\\t%s\\t%s\\t%s\\t%s\\t%s\\t%s\\n' "${{id#new-}}" "$device" "$bytes" "$mounted" "$state" "$rules"
+  done
+done
+"""
+# $1 device, $2 space. What is mounted can neither be run nor be a device, should anybody on the server look into it.
+OPEN = f"""set -eu
+umask 077
+exec 9>{MOUNTS}.lock
+flock 9
+mountpoint -q "$1" || exit {NOT_MOUNTED}
+mkdir -p "$1/{ROOT}" {MOUNTS}
+mountpoint -q {MOUNTS} || mount -t tmpfs -o size=4m,mode=700,nosuid,nodev,noexec wavetank-spaces {MOUNTS}
+folder=$1/{ROOT}/$2
+at={MOUNTS}/$2
+show() {{
+  mkdir -p "$at"
+  mountpoint -q "$at" || mount -o loop,nosuid,nodev,noexec "$folder/image" "$at"
+}}
+hide() {{
+  tries=0
+  while mountpoint -q "$at"; do
+    umount "$at" && break
+    tries=$((tries + 1))
+    [ $tries -lt 300 ] || exit 1
+    sleep 0.1
+  done
+  rm -rf --one-file-system "$at"
+}}
+"""
+# $3 bytes; standard input: rules. A space that is not "unmade" is left as it is: this may come late, from a killed process.
+MAKE = f"""{OPEN}
+if [ ! -e "$folder" ]; then
+  mkdir -p "$1/{ROOT}/new-$2"
+  : >"$1/{ROOT}/new-$2/unmade"
+  mv -T "$1/{ROOT}/new-$2" "$folder"
+fi
+[ -e "$folder/unmade" ] || exit 0
+hide
+rm -f "$folder/image"
+fallocate -l "$3" "$folder/image"
+mkfs.xfs -q -f -K "$folder/image"
+cat >"$folder/rules"
+show
+sync -f "$folder/image"
+rm "$folder/unmade"
+"""
+# $3 bytes. Bytes that are added read as zeros.
+GROW = f"""{OPEN}
+now=$(stat -c %s "$folder/image")
+if [ "$now" -lt "$3" ]; then
+  begun=$([ -e "$folder/growing" ] && echo yes || echo no)
+  : >"$folder/growing"
+  if ! fallocate -l "$3" "$folder/image"; then
+    truncate -s "$now" "$folder/image"
+    [ $begun = yes ] || rm "$folder/growing"
+    exit 1
+  fi
+fi
+show
+if [ -e "$folder/growing" ]; then
+  losetup -c "$(findmnt -n -o SOURCE "$at")"
+  xfs_growfs -d "$at" >/dev/null
+  sync -f "$folder/image"
+  rm "$folder/growing"
+fi
+"""
+# Standard input: rules.
+SET_RULES = f"""{OPEN}
+cat >"$folder/rules.new"
+mv "$folder/rules.new" "$folder/rules"
+"""
+# From here on it is not served, and never again.
+CLOSE = f"""{OPEN}
+if [ -e "$folder" ]; then : >"$folder/unmade"; fi
+"""
+REMOVE = f"""{OPEN}
+if [ -e "$folder" ]; then : >"$folder/unmade"; fi
+hide
+rm -rf --one-file-system "$folder" "$1/{ROOT}/new-$2"
+"""
+
+
+@dataclass(frozen=True)
+class Image:
+    """A space as it is on a server.
+
+    Attributes:
+        space: its identity.
+        device: of the server, where it is mounted.
+        size_bytes: of its image; 0 without one.
+        mounted: whether its file system is.
+        state: whole; growing: its file system may be smaller than its image; unmade: it is being made or removed.
+        rules: what the maker wrote.
+    """
+
+    space: str
+    device: str
+    size_bytes: int
+    mounted: bool
+    state: str
+    rules: str
+
+
+def needs() -> Needs:
+    """Programs of a server."""
+    return Needs(
+        {
+            **dict.fromkeys(("mkfs.xfs", "xfs_growfs"), "apt-get install xfsprogs"),
+            **dict.fromkeys(("losetup", "fallocate", "flock"), "apt-get install util-linux"),
+            "showmount": "apt-get install nfs-common",
+        }
+    )
+
+
+def images_of(server: Host, devices: Iterable[str]) -> tuple[Image, ...]:
+    """All spaces on the devices of a server.
+
+    Raises:
+        ServiceError: it cannot be asked, or a device is not mounted.
+    """
+    text = do(server, "look at its spaces", LIST, list(devices)).stdout
+    return tuple(_image(line) for line in text.splitlines())
+
+
+def make(server: Host, device: str, space: str, size_bytes: int, rules: str) -> None:
+    """Make a space of which nothing, or half, is there."""
+    do(server, f"make {space}", MAKE, [device, space, str(size_bytes)], rules)
+
+
+def grow(server: Host, device: str, space: str, size_bytes: int) -> None:
+    """Give it so many bytes, where it has fewer, while it is used; mount it where it is not."""
+    do(server, f"grow {space}", GROW, [device, space, str(size_bytes)])
+
+
+def set_rules(server: Host, device: str, space: str, rules: str) -> None:
+    """Write other rules, all at once."""
+    do(server, f"write the rules of {space}", SET_RULES, [device, space], rules)
+
+
+def close(server: Host, device: str, space: str) -> None:
+    """Mark it as one that goes."""
+    do(server, f"close {space}", CLOSE, [device, space])
+
+
+def remove(server: Host, device: str, space: str) -> None:
+    """Remove it, its data and its folder."""
+    do(server, f"remove {space}", REMOVE, [device, space])
+
+
+def do(server: Host, what: str, script: str, words: list[str], stdin: str = "") -> Finished:
+    """Run a script on a server.
+
+    Raises:
+        ServiceError: it failed. A tenant may read it.
+    """
+    try:
+        return server.run(["sh", "-c", script, "sh", *words], timeout_s=TIMEOUT_S, stdin=stdin)
+    except RemoteCommandError as error:
+        said = error.stderr_tail.splitlines()[-1:] or [f"status {error.status}"]
+        if error.status == NOT_MOUNTED:
+            said = ["a device of its spaces is not mounted. Mount it"]
+        raise ServiceError(f"server {server.name} cannot {what}: {said[0]}") from error
+
+
+def _image(line: str) -> Image:
+    _, space, device, size, mounted, state, rules = line.split("\t", 6)
+    return Image(space, device, int(size), mounted == "mounted", state, rules)

@@ -1,0 +1,81 @@
+"""NFS spaces on a real server: made, grown while they are written, given other rules, put back, deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from nfs_service import MIB, Service, send, serving
+from service_fakes import ip
+
+from waiting import HANG_S
+from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
+from wavetank.service.makers.nfs import exports, images
+
+pytestmark = [pytest.mark.cluster]
+
+NOT_ALLOWED, NO_WRITES = "status 13", "status 30"  # MNT3ERR_ACCES, NFS3ERR_ROFS
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory, "life") as found:
+        yield found
+
+
+def test_a_space_is_mounted_grows_while_it_is_written_and_goes(service: Service) -> None:
+    space = service.create("ann", "life")
+    node = service.ann
+    assert space.export == f"{service.server.address}:/{space.id}"
+    nfs_mount.mount(node, space.export, "/life", {})
+
+    def blocks() -> int:
+        return int(service.server.run(["stat", "-f", "-c", "%b", f"{images.MOUNTS}/{space.id}"]).stdout)  # fmt: skip
+
+    node.run(["sh", "-c", "umask 077; mkdir /life/own; echo kept > /life/own/file"])
+    before = blocks()
+    writes = "i=0; while [ ! -e /tmp/enough ]; do echo $i >> /life/log || exit 1; i=$((i+1)); done; echo $i > /tmp/wrote"
+    node.start(["sh", "-c", writes], log="writes")
+    service.grow(space, 400 * MIB)
+    assert (
+        blocks() - before
+    ) * 4096 == 80 * MIB  # a block of XFS is 4 KiB; nothing of what is added is its log
+    node.run(["sh", "-c", "touch /tmp/enough; until [ -s /tmp/wrote ]; do sleep 0.1; done"], timeout_s=HANG_S)  # fmt: skip
+    assert node.run(["sh", "-c", "wc -l < /life/log"]).stdout == node.run(["cat", "/tmp/wrote"]).stdout  # fmt: skip
+    assert node.run(["cat", "/life/own/file"]).stdout == "kept\n"
+    node.run(["umount", "/life"])
+    service.delete(space)
+    assert space.id not in service.folders()
+
+
+def test_what_the_server_lost_when_it_started_again_is_put_back(service: Service) -> None:
+    space = service.create("ann", "back")
+    handle = send(service.ann, ["mount", service.server.address, f"/{space.id}"])[0][1]
+    ganesha.stop(service.server, exports.NAME)
+    # Threads of a server that was killed end after it.
+    unmounts = f"until umount {images.MOUNTS}/{space.id}; do sleep 0.1; done"
+    service.server.run(["sh", "-c", unmounts], timeout_s=HANG_S)
+    assert send(service.ann, ["names", service.server.address, handle])[0][0] == "refused"
+    service.driver.examine()
+    assert service.store.space(space.id).state == "ready"
+    assert send(service.ann, ["names", service.server.address, handle]) == [["ok", [".", ".."]]]
+    service.delete(space)
+
+
+def test_rules_hold_for_mounts_that_there_are(service: Service) -> None:
+    space = service.create("ann", "rules")
+    at, bob, ann = service.server.address, service.bob, service.ann
+    mine = send(ann, ["mount", at, f"/{space.id}"])[0][1]
+    service.grant(space, ip(ann.address), ip(bob.address, "ro"))
+    nfs_mount.mount(ann, str(space.export), "/rules", {})
+    ann.run(["sh", "-c", "echo shown > /rules/file"])
+    file = send(ann, ["lookup", at, mine, "file"])[0][1]
+    assert send(bob, ["read", at, file]) == [["ok", b"shown\n".hex()]]
+    (wrote,) = send(bob, ["write", at, file, b"broken".hex()])
+    assert wrote == ["refused", NO_WRITES]
+    service.grant(space, ip(ann.address))
+    assert send(bob, ["read", at, file], ["mount", at, f"/{space.id}"])[0][0] == "refused"
+    assert send(bob, ["mount", at, f"/{space.id}"]) == [["refused", NOT_ALLOWED]]
+    assert ann.run(["cat", "/rules/file"]).stdout == "shown\n"  # and ann's mount lives on
+    ann.run(["umount", "/rules"])
+    service.delete(space)

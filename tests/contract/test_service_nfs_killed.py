@@ -1,0 +1,116 @@
+"""The service ends inside of what its maker does on a real server; the next one makes it good."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from nfs_service import MIB, Service, serving
+from service_fakes import ip
+
+from wavetank.cluster.host import Host
+from wavetank.errors import RemoteCommandError
+from wavetank.service.core.records import Space
+from wavetank.service.makers.nfs import images, maker
+from wavetank.service.reconcile.driver import Reconciler
+
+pytestmark = [pytest.mark.cluster]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with serving(tmp_path_factory, "killed") as found:
+        yield found
+
+
+class KilledError(BaseException):
+    """The service ended here."""
+
+
+class EndsInside:
+    """A server on which one script ends before one of the programs that it starts; the service ends with it.
+
+    Attributes:
+        script: that ends.
+        left: programs before that.
+    """
+
+    def __init__(self, server: Host) -> None:
+        self._server = server
+        self.script, self.left = "", 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._server, name)
+
+    def run(self, argv: Any, **others: Any) -> Any:
+        if len(argv) < 3 or argv[2] != self.script:
+            return self._server.run(argv, **others)
+        counted = f"left={self.left}\n" + "".join(
+            f'{program}() {{ [ $left -gt 0 ] || kill -KILL $$; left=$((left - 1)); command {program} "$@"; }}\n'
+            for program in (
+                "mv",
+                "fallocate",
+                "umount",
+                "mount",
+                "cat",
+                "rm",
+                "losetup",
+                "xfs_growfs",
+            )
+        )
+        try:
+            return self._server.run(["sh", "-c", counted + argv[2], *argv[3:]], **others)
+        except RemoteCommandError as error:
+            assert error.status in (-9, 137), error
+            raise KilledError from error
+
+
+def test_scripts_that_end_before_any_of_their_programs_are_made_good(service: Service) -> None:
+    server = EndsInside(service.server)
+    driver = service.driver
+    made = maker.NfsMaker(service.store, {server.name: server})
+    service.driver = Reconciler(service.store, made, service.now)
+    ended = 0
+
+    def cut(script: str, programs: int, do: Any) -> Any:
+        nonlocal ended
+        server.script, server.left = script, programs
+        try:
+            found = do()
+        except KilledError:
+            ended += 1
+            server.script = ""
+            service.driver.recover()
+            found = None
+        server.script = ""
+        return found
+
+    def named() -> Space:
+        found = service.store.space_named("ann", "cut")
+        assert found is not None
+        assert found.state == "ready", found.reason
+        return found
+
+    for programs in range(8):  # no script starts more of those that are counted
+        before = ended
+        cut(images.MAKE, programs, lambda: service.create("ann", "cut"))
+        cut(images.GROW, programs, lambda: service.grow(named(), 340 * MIB))
+        cut(
+            images.SET_RULES,
+            programs,
+            lambda: service.grant(named(), ip(service.bob.address, "ro")),
+        )
+        space = named()
+        found = made.find(space.id)
+        assert found is not None
+        assert (found.whole, found.access) == (True, {ip(service.bob.address, "ro")})
+        assert found.shares == {(server.name, service.device): 340 * MIB}
+        blocks = service.server.run(["stat", "-f", "-c", "%b", f"{images.MOUNTS}/{space.id}"])
+        assert int(blocks.stdout) * 4096 > 250 * MIB
+        cut(images.REMOVE, programs, lambda: service.delete(named()))
+        assert service.store.space(space.id).state == "gone"
+        assert service.folders() == []
+    assert ended > 12
+    assert ended == before  # the last round came through
+    service.driver = driver
