@@ -30,9 +30,8 @@ from wavetank.model.comparison.counterparts import FilePairs, matched_files
 from wavetank.model.comparison.flat_programs import MOST_RUNS
 from wavetank.model.comparison.inherited_files import inherited_files
 from wavetank.model.comparison.operation_sequences import (
-    MOST_OPERATIONS,
-    NoSequenceError,
     Sequences,
+    TooManyError,
     first_other,
 )
 from wavetank.model.comparison.order_difference import (
@@ -114,7 +113,8 @@ class _Comparison:
         self._named_a: dict[int, Named] = {}
         self._named_b: dict[int, Named] = {}
         self._otherwise_folded: list[int] = []  # phases of a
-        self._by_phases_alone: list[str] = []  # files
+        self._by_phases_alone: dict[str, list[str]] = {}  # files, by the reason
+        self._without_order: dict[str, list[str]] = {}  # files, by the reason
         self._order_unknown: list[str] = []
         self._visits_unknown: list[str] = []
 
@@ -169,15 +169,19 @@ class _Comparison:
         folded_alike = not rows
         if rows:
             try:
-                first = first_other(self._of_a, self._of_b, on_a, on_b, known)
-            except NoSequenceError:
-                self._by_phases_alone.append(name)
+                compared = first_other(self._of_a, self._of_b, on_a, on_b, known)
+            except TooManyError as error:
+                self._by_phases_alone.setdefault(str(error), []).append(name)
             else:
+                if compared.no_order is not None:
+                    self._without_order.setdefault(compared.no_order, []).append(name)
+                first = compared.other
                 if first is None:
                     self._otherwise_folded += {d.ph_id_a for d in rows if d.ph_id_a is not None}
                     rows, n_equal = [], len(on_a)
                 else:
-                    where = f"operation {first.number} of rank {first.rank}"
+                    which = f"operation {first.number}" if first.number else "operations by place"
+                    where = f"{which} of rank {first.rank}"
                     rows.insert(0, Difference(name, None, None, where, first.a, first.b))
         self.n_equal += n_equal
         for named, phases, fields in (
@@ -241,14 +245,12 @@ class _Comparison:
         if self._otherwise_folded:
             yield (
                 f"phase {numbers_text(sorted(self._otherwise_folded))} of a is folded otherwise in b; "
-                "the operations are the same, in the same order"
+                f"the operations are the same{'' if self._without_order else ', in the same order'}"
             )
-        if self._by_phases_alone:
-            some = ", ".join(dict.fromkeys(self._by_phases_alone[:3]))
-            yield (
-                f"operations on {some} were compared by phases alone: there are more than {MOST_OPERATIONS:,} of a rank, "
-                "or the model does not tell their order"
-            )
+        for reason, files in self._by_phases_alone.items():
+            yield f"operations on {_some(files)} were compared by phases alone: {reason}"
+        for reason, files in self._without_order.items():
+            yield f"operations on {_some(files)} were compared by their places, not in their order: {reason}"
         if self._visits_unknown:
             yield (
                 f"the order in which files of {self._visits_unknown[0]} are visited was not compared: "
@@ -258,6 +260,10 @@ class _Comparison:
             yield (
                 f"the order of operations of {self._order_unknown[0]} was not compared: it has more than {MOST_RUNS:,} changes"
             )
+
+
+def _some(files: Sequence[str]) -> str:
+    return ", ".join([*dict.fromkeys(files)][:3])
 
 
 def _phases_of(model: Model, file: ModelFile | None) -> list[Phase]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.model.comparison.comparability import Sight
-from wavetank.model.comparison.flat_programs import LaidOut, TooLongError, lay_out
+from wavetank.model.comparison.flat_programs import MOST_RUNS, LaidOut, TooLongError, lay_out
 from wavetank.model.document.expansion import Operations, phase_operations
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase
@@ -24,18 +24,42 @@ MOST_OPERATIONS = 5_000_000
 """Operations of a rank on a file that are looked at one by one (Choice: 200 bytes each)."""
 
 
-class NoSequenceError(Exception):
-    """Operations that are too many to be looked at one by one, or in no order that the model tells."""
+class TooManyError(Exception):
+    """Operations that are too many to be looked at one by one. The text says so."""
+
+
+class NoOrderError(Exception):
+    """Operations of which the model does not tell the order. The text says why."""
 
 
 @dataclass(frozen=True)
 class OtherOperation:
-    """The first operation on a file that differs, counted from 1 among its rank's; in words."""
+    """The first operation on a file that differs; in words.
+
+    Attributes:
+        rank: whose operation.
+        number: counted from 1 among its rank's; None where their order is not told, and they are compared by kind and place.
+        a: the operation of one model.
+        b: that of the other.
+    """
 
     rank: int
-    number: int
+    number: int | None
     a: str
     b: str
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What a comparison found.
+
+    Attributes:
+        other: the first operation that differs; None where all are equal.
+        no_order: why the order of some rank's operations was not compared; None where it was.
+    """
+
+    other: OtherOperation | None
+    no_order: str | None
 
 
 @dataclass(frozen=True)
@@ -50,6 +74,13 @@ class _Sequence:
 
     def __len__(self) -> int:
         return len(self.call)
+
+    def by_place(self, offsets: bool) -> _Sequence:
+        """The operations by kind, place and size, in whatever order they were."""
+        keys = [self.handle, self.moved, self.size, self.call]
+        order = np.lexsort([*keys[:3], self.offset, keys[3]] if offsets else keys)
+        columns = (self.call, self.size, self.moved, self.offset, self.handle)
+        return _Sequence(*(column[order] for column in columns))
 
     def text(self, number: int, names: Sequence[str], offsets: bool) -> str:
         """One operation in words."""
@@ -87,20 +118,28 @@ class Sequences:
         self._members = {phase.ph_id: len(phase.pattern) for phase in model.phases}
         self._orders: dict[int, tuple[LaidOut, Int64Array]] = {}
 
-    def of_rank(self, phases: Sequence[Phase], rank: int) -> _Sequence:
+    def of_rank(self, phases: Sequence[Phase], rank: int, *, ordered: bool = True) -> _Sequence:
         """What a rank does in those phases of a file at one level that it takes part in.
 
+        Args:
+            phases: these.
+            rank: whose operations.
+            ordered: in the order of its program; else phase by phase.
+
         Raises:
-            NoSequenceError: it is not known one by one.
+            TooManyError: they are not looked at one by one.
+            NoOrderError: the program does not tell their order.
         """
         if sum(phase.ph_niop for phase in phases) > MOST_OPERATIONS:
-            raise NoSequenceError
+            raise TooManyError(f"there are more than {MOST_OPERATIONS:,} of rank {rank}")
         some = sorted(phases, key=lambda phase: phase.ph_id)
         parts = [self._columns(phase, phase_operations(phase, rank)) for phase in some]
         if not parts:
             return _Sequence(*(np.empty(0, dtype=np.int64) for _ in range(5)))
         if len(parts) == 1:
             return _Sequence(*parts[0])
+        if not ordered:
+            return _Sequence(*(np.concatenate(column) for column in zip(*parts, strict=True)))
         places = self._places(some, rank)
         columns = []
         for of_phases in zip(*parts, strict=True):
@@ -128,20 +167,29 @@ class Sequences:
         which = np.repeat(order.code[low:high], order.n[low:high])
         places = np.argsort(which, kind="stable")
         told = np.repeat([phase.ph_id for phase in phases], [phase.ph_niop for phase in phases])
+        if not len(which):
+            below = all(phase.level == "posix" for phase in phases)
+            raise NoOrderError(
+                "the MPI library made them, and programs hold the application's own calls"
+                if below
+                else f"the program of rank {rank} has none of them"
+            )
         if not np.array_equal(which[places], told):
-            raise NoSequenceError
+            raise NoOrderError(f"the program of rank {rank} does not have all of them")
         return places
 
     def _order_of(self, rank: int) -> tuple[LaidOut, Int64Array]:
         """The order of a rank's data operations, file by file, and the number of each one's file and level."""
         number = self._program_of.get(rank)
         if number is None:
-            raise NoSequenceError
+            raise NoOrderError(f"rank {rank} has no program")
         if number not in self._orders:
             try:
                 order = lay_out(self._programs[number].steps, self._operations)
             except TooLongError:
-                raise NoSequenceError from None
+                raise NoOrderError(
+                    f"the program of rank {rank} has more than {MOST_RUNS:,} changes"
+                ) from None
             found, of_code = np.unique(order.code, return_inverse=True)
             streams = np.array([self._stream[ph_id] for ph_id in found.tolist()], dtype=np.int64)
             streams = streams[of_code]
@@ -158,8 +206,8 @@ class Sequences:
 
 def first_other(
     a: Sequences, b: Sequences, on_a: Sequence[Phase], on_b: Sequence[Phase], offsets: bool
-) -> OtherOperation | None:
-    """The first operation that differs on a file at one level; None where all are equal.
+) -> Compared:
+    """The first operation that differs on a file at one level.
 
     Args:
         a: of one model.
@@ -168,21 +216,34 @@ def first_other(
         on_b: the same in the other.
         offsets: whether offsets are compared.
 
+    Where a model does not tell the order of a rank's operations they are compared by kind, place and size.
+
     Raises:
-        NoSequenceError: the operations are not known one by one.
+        TooManyError: the operations are not looked at one by one.
     """
     of_a, of_b = _by_rank(on_a), _by_rank(on_b)
+    no_order: str | None = None
     for rank in sorted({*of_a, *of_b}):
-        one, other = a.of_rank(of_a.get(rank, []), rank), b.of_rank(of_b.get(rank, []), rank)
+        both = (a, of_a.get(rank, [])), (b, of_b.get(rank, []))
+        ordered = True
+        try:
+            one, other = (model.of_rank(phases, rank) for model, phases in both)
+        except NoOrderError as error:
+            ordered, no_order = False, no_order or str(error)
+            one, other = (
+                model.of_rank(phases, rank, ordered=False).by_place(offsets)
+                for model, phases in both
+            )
         number = _first_unequal(one, other, offsets)
         if number is not None:
-            return OtherOperation(
+            found = OtherOperation(
                 rank,
-                number + 1,
+                number + 1 if ordered else None,
                 one.text(number, a.names, offsets),
                 other.text(number, b.names, offsets),
             )
-    return None
+            return Compared(found, no_order)
+    return Compared(None, no_order)
 
 
 def _by_rank(phases: Sequence[Phase]) -> dict[int, list[Phase]]:
