@@ -272,9 +272,10 @@ bool wt_watch_start(int32_t file) {
 
 int64_t wt_watch_end(void) {
     wt_lock();
+    const int64_t offset = watched.offset; /* another thread's call may watch as soon as the lock is free */
     watched.file = WT_UNKNOWN;
     wt_unlock();
-    return watched.offset;
+    return offset;
 }
 
 static WT_COLD void watch(const struct wt_event *e) {
