@@ -10,9 +10,13 @@ them a lowering takes, and where it puts its lines, is its own decision, and not
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import accumulate, islice
+from operator import itemgetter
 
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
@@ -38,21 +42,25 @@ class _Program:
 
     Attributes:
         ranks: that perform it.
-        told: places and ranks of its signals and awaits, by word and number.
+        signals: places, numbers and ranks of its signals, in order.
+        awaits: places and ranks of its awaits, by number.
         met: places of its collectives with their number so far, by communicator or file.
         data: places of the first and the last data of each phase.
         waiting: places of steps that may wait for other ranks themselves.
     """
 
     ranks: frozenset[int]
-    told: dict[tuple[str, int], list[tuple[int, frozenset[int]]]]
-    met: dict[int | str, list[tuple[int, int]]]
+    signals: list[tuple[int, int, frozenset[int]]] = field(default_factory=list)
+    awaits: dict[int, list[tuple[int, frozenset[int]]]] = field(default_factory=dict)
+    met: dict[int | str, list[tuple[int, int]]] = field(default_factory=dict)
     data: dict[int, tuple[int, int]] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)
 
     def n_met(self, key: int | str, until: int) -> int:
         """Collectives up to a place."""
-        return max((n for place, n in self.met.get(key, ()) if place <= until), default=0)
+        met = self.met.get(key, [])
+        at = bisect_right(met, until, key=itemgetter(0))
+        return met[at - 1][1] if at else 0
 
 
 @dataclass(frozen=True)
@@ -87,14 +95,18 @@ def waiting_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
 
 
 def _look_at(steps: Sequence[Step | OwnStep], ranks: frozenset[int]) -> _Program:
-    program = _Program(ranks, defaultdict(list), defaultdict(list))
+    program = _Program(ranks)
     n_met: Counter[int | str] = Counter()
     place = 0
     for step in steps:
         if isinstance(step, OwnStep):
             if step.words[0] != "tick":
-                word, number, _, *others = step.words
-                program.told[word, int(number)].append((place, frozenset(map(int, others))))
+                word, number, others = step.words[0], int(step.words[1]), step.words[3:]
+                told = frozenset(map(int, others))
+                if word == "signal":
+                    program.signals.append((place, number, told))
+                else:
+                    program.awaits.setdefault(number, []).append((place, told))
             continue
         at = place if isinstance(step, SyncStep) else place + 1
         place += 2 * (at > place)
@@ -109,7 +121,7 @@ def _look_at(steps: Sequence[Step | OwnStep], ranks: frozenset[int]) -> _Program
                 key, n = f"file {inner.file_id}", inner.count
             if key is not None:
                 n_met[key] += times * n
-                program.met[key].append((at, n_met[key]))
+                program.met.setdefault(key, []).append((at, n_met[key]))
             if _may_wait(inner):
                 program.waiting.add(at)
     return program
@@ -127,8 +139,10 @@ def _one_sided(programs: Sequence[_Program]) -> Iterator[str]:
         "signal": defaultdict(list), "await": defaultdict(list),
     }  # fmt: skip
     for program in programs:
-        for (word, number), lines in program.told.items():
-            sides[word][number] += [(program, others) for _, others in lines]
+        for _, number, others in program.signals:
+            sides["signal"][number].append((program, others))
+        for number, lines in program.awaits.items():
+            sides["await"][number] += [(program, others) for _, others in lines]
     for word, answer in (("signal", "await"), ("await", "signal")):
         for number, told in sides[word].items():
             answering = Counter(rank for one, _ in sides[answer][number] for rank in one.ranks)
@@ -153,11 +167,15 @@ def _orders(
 ) -> Iterator[tuple[str, list[_Point], list[_Point], bool]]:
     """What must come before what, why, and whether it must even beside steps that may wait for other ranks."""
 
+    @cache
+    def n_before(program: int) -> list[int]:
+        return [0, *accumulate(map(_n_planned, kernel.programs[program].steps))]
+
     def at(place: Place, *, end: bool) -> list[_Point]:
         number, index = place
         ranks = kernel.programs[number].ranks
         found = programs.get(id(plan.programs.get(ranks[0])))
-        before = sum(map(_n_planned, kernel.programs[number].steps[: index + end]))
+        before = n_before(number)[index + end]
         return [_Point(found, frozenset(ranks), 2 * before + (-1 if end else 1))] if found else []
 
     pairs = list(process_pairs(kernel))
@@ -176,17 +194,14 @@ def _orders(
             at(then, end=False),
             False,
         )
+    begun, ended = defaultdict[int, list[_Point]](list), defaultdict[int, list[_Point]](list)
+    for program in programs.values():
+        for ph_id, (low, high) in program.data.items():
+            begun[ph_id].append(_Point(program, program.ranks, low))
+            ended[ph_id].append(_Point(program, program.ranks, high))
     for written, read in read_after_write(kernel):
         why = f"phase {read.ph_id} works on what phase {written.ph_id} wrote"
-        yield why, _data(programs, written.ph_id, 1), _data(programs, read.ph_id, 0), False
-
-
-def _data(programs: dict[int, _Program], ph_id: int, which: int) -> list[_Point]:
-    return [
-        _Point(program, program.ranks, program.data[ph_id][which])
-        for program in programs.values()
-        if ph_id in program.data
-    ]
+        yield why, ended[written.ph_id], begun[read.ph_id], False
 
 
 def _n_planned(step: Step) -> int:
@@ -204,15 +219,17 @@ def _is_before(a: _Point, b: _Point, together: dict[int | str, frozenset[int]]) 
     if a.ranks == b.ranks and len(a.ranks) == 1:
         return True  # its own order is compared elsewhere
     both = a.ranks | b.ranks
+    if any(
+        both <= together[key] and b.program.n_met(key, b.place - 1) > a.program.n_met(key, a.place)
+        for key in b.program.met.keys() & together.keys()
+    ):
+        return True
+    behind = bisect_right(a.program.signals, a.place, key=itemgetter(0))
     return any(
-        both <= ranks and b.program.n_met(key, b.place - 1) > a.program.n_met(key, a.place)
-        for key, ranks in together.items()
-    ) or any(
-        word == "signal"
-        and any(place > a.place and b.ranks <= others for place, others in told)
-        and any(place < b.place and a.ranks <= others for place, others in b.program.told.get(("await", number), ()))
-        for (word, number), told in a.program.told.items()
-    )  # fmt: skip
+        b.ranks <= told
+        and any(place < b.place and a.ranks <= by for place, by in b.program.awaits.get(number, ()))
+        for _, number, told in islice(a.program.signals, behind, None)
+    )
 
 
 def _ranks(points: Sequence[_Point]) -> frozenset[int]:
