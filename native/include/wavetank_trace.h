@@ -409,6 +409,21 @@ struct wt_tail {
     X(FILE_SET_ATOMICITY, ATOMIC) /* 0 or 1 */                                                               \
     X(UNLINK, REMOVAL) /* AT_REMOVEDIR in older traces, for what is an RMDIR in newer ones; else 0 */
 
+enum wt_given_what { /* 0: nothing, or what is said above of collectives and of calls that move data */
+                     WT_GIVEN_FLAGS = 1,
+                     WT_GIVEN_MPI_MODE,
+                     WT_GIVEN_ORIGIN,
+                     WT_GIVEN_NEW_SIZE,
+                     WT_GIVEN_LENGTH,
+                     WT_GIVEN_MODE,
+                     WT_GIVEN_NEW_NAME,
+                     WT_GIVEN_TIMES_GIVEN,
+                     WT_GIVEN_AT_END,
+                     WT_GIVEN_HINTS,
+                     WT_GIVEN_ATOMIC,
+                     WT_GIVEN_REMOVAL,
+};
+
 #define WT_OP_ENUM(code, NAME, name, level, kind, collective) WT_OP_##NAME = code,
 enum wt_op { WT_OPS(WT_OP_ENUM) };
 

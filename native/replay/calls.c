@@ -19,6 +19,42 @@ enum call wt_call_named(const char *name) {
     return N_CALLS;
 }
 
+static const char *const op_names[] = {
+#define X(code, NAME, name, level, kind, collective) [WT_OP_##NAME] = name,
+    WT_OPS(X)
+#undef X
+};
+
+static const struct {
+    enum wt_op op;
+    enum wt_given_what what;
+} arguments[] = {
+#define X(NAME, what) {WT_OP_##NAME, WT_GIVEN_##what},
+    WT_ARGUMENTS(X)
+#undef X
+};
+
+/* The shared table is by the operations of traces, which have the names of our calls: by call it is made
+ * once. */
+int64_t wt_given(enum call call, enum wt_given_what what, int64_t arg) {
+    static enum wt_given_what of_call[N_CALLS];
+    static bool ready;
+    if (!ready) {
+        for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++) {
+            enum call found = wt_call_named(op_names[arguments[i].op]);
+            if (found != N_CALLS) {
+                of_call[found] = arguments[i].what;
+            }
+        }
+        ready = true;
+    }
+    return of_call[call] == what ? arg : 0;
+}
+
+bool wt_completes_all(enum call call, int64_t arg) {
+    return call == CALL_M_WAIT && arg == 0;
+}
+
 enum completion wt_completion_of(enum call call) {
     if (call >= CALL_M_IREAD && call <= CALL_M_IWRITE_SHARED) {
         return COMPLETES_BY_WAIT;

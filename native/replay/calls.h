@@ -3,7 +3,10 @@
 #ifndef WAVETANK_REPLAY_CALLS_H
 #define WAVETANK_REPLAY_CALLS_H
 
+#include "wavetank_trace.h"
+
 #include <stdbool.h>
+#include <stdint.h>
 
 enum call_layer { LAYER_POSIX, LAYER_MPIIO };
 enum call_kind { KIND_READ, KIND_WRITE, KIND_FILE };
@@ -128,6 +131,12 @@ enum call wt_call_named(const char *name);
 /* Whether a call works on a file by its name and opens nothing. */
 bool wt_goes_by_name(enum call call);
 bool wt_needs_open_file(enum call call);
+
+/* What a call was given beside bytes and places: its arg, where WT_ARGUMENTS says that it is that; else 0. */
+int64_t wt_given(enum call call, enum wt_given_what what, int64_t arg);
+
+/* Whether an MPI_Wait completes all that is under way. Its arg is the plan's own: 1 for one. */
+bool wt_completes_all(enum call call, int64_t arg);
 
 bool wt_is_copy(enum call call);
 

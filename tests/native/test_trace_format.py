@@ -97,6 +97,25 @@ def test_what_rows_say_of_their_calls_is_the_same() -> None:
     assert {**in_c, **ordering, **moving} == {name: said.value for name, said in ARGUMENTS.items()}
 
 
+def test_the_replay_asks_by_name_what_calls_were_given() -> None:
+    """Only whoever knows the meaning of a step's number may read it: the shared table, and calls that hand it on."""
+    knows = (
+        "wt_given(",
+        "wt_completes_all(",
+        "wt_cuts_file(",
+        "wt_plan_number(",
+        ".arg = step->arg",
+    )
+    read = [
+        (path.name, statement)
+        for path in sorted((NATIVE / "replay").rglob("*.[ch]"))
+        for statement in re.split(r"[;{}]", path.read_text())
+        if re.search(r"(->|\w\.)arg\b", statement)
+    ]
+    assert len(read) > 10
+    assert [one for one in read if not any(name in one[1] for name in knows)] == []
+
+
 def test_what_is_said_of_memory_and_what_is_noted_is_the_same() -> None:
     text = HEADER.read_text()
     memory = re.findall(r"WT_MEMORY_(\w+) = (\d+)", text)

@@ -53,7 +53,7 @@ struct file_action {
     const struct plan_file *other; /* rename, link, symlink: the file that gets the new name */
     int32_t name, other_name;      /* which of the files' names */
     struct open_file *open;        /* NULL where there is none: stat, unlink, ... */
-    int64_t arg, offset;           /* offset -1: not known */
+    int64_t arg, offset;           /* arg: asked by name, below; offset -1: not known */
     int32_t error;                 /* errno with which it failed in the traced run */
     bool refused;                  /* made so that it fails with that error (refusals.h) */
     int32_t view, communicator, info;
@@ -62,6 +62,31 @@ struct file_action {
 
 static inline const struct plan_name *wt_name_of(const struct file_action *action) {
     return &action->file->names[action->name];
+}
+
+/* What a call was given, by name; 0 of calls that were given something else. */
+static inline int64_t wt_open_flags(const struct file_action *a) {
+    return wt_given(a->call, WT_GIVEN_FLAGS, a->arg);
+}
+
+static inline int64_t wt_mpi_mode(const struct file_action *a) {
+    return wt_given(a->call, WT_GIVEN_MPI_MODE, a->arg);
+}
+
+static inline int64_t wt_origin(const struct file_action *a) {
+    return wt_given(a->call, WT_GIVEN_ORIGIN, a->arg);
+}
+
+static inline int64_t wt_new_size(const struct file_action *a) {
+    return wt_given(a->call, WT_GIVEN_NEW_SIZE, a->arg);
+}
+
+static inline int64_t wt_length(const struct file_action *a) {
+    return wt_given(a->call, WT_GIVEN_LENGTH, a->arg);
+}
+
+static inline bool wt_is_new_name(const struct file_action *a) {
+    return wt_given(a->call, WT_GIVEN_NEW_NAME, a->arg) != 0;
 }
 
 /* Bytes moved, or -1: reason() says why. offset is where the call starts; calls that go by the file pointer

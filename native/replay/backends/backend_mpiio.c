@@ -45,7 +45,8 @@ static bool mpiio_open(const struct file_action *a) {
     MPI_Comm comm = a->communicator < 0 ? MPI_COMM_SELF : wt_ranks_communicator(a->communicator);
     MPI_File *opened = wt_must_alloc(sizeof *opened);
     MPI_Info info = info_of(a);
-    bool done = wt_mpiio_succeeded(MPI_File_open(comm, wt_name_of(a)->path, (int)a->arg, info, opened));
+    bool done =
+        wt_mpiio_succeeded(MPI_File_open(comm, wt_name_of(a)->path, (int)wt_mpi_mode(a), info, opened));
     free_info(&info);
     if (!done) {
         free(opened);
@@ -55,8 +56,8 @@ static bool mpiio_open(const struct file_action *a) {
     f->mpi_file = opened;
     f->communicator = a->communicator;
     f->is_open = true;
-    f->readable = !(a->arg & MPI_MODE_WRONLY);
-    f->writable = !(a->arg & MPI_MODE_RDONLY);
+    f->readable = !(wt_mpi_mode(a) & MPI_MODE_WRONLY);
+    f->writable = !(wt_mpi_mode(a) & MPI_MODE_RDONLY);
     f->append = false;
     f->position = 0;
     return true;
@@ -140,7 +141,7 @@ static bool mpiio_act(const struct file_action *a) {
     case CALL_M_END:
         return wt_mpiio_end_split(f);
     case CALL_M_WAIT:
-        return wt_mpiio_complete(f, a->arg == 0);
+        return wt_mpiio_complete(f, wt_completes_all(a->call, a->arg));
     case CALL_M_SET_VIEW:
         return mpiio_set_view(a);
     case CALL_M_SET_INFO:
@@ -155,11 +156,12 @@ static bool mpiio_act(const struct file_action *a) {
     case CALL_M_SYNC:
         return wt_mpiio_succeeded(MPI_File_sync(wt_mpiio_file(f)));
     case CALL_M_SET_SIZE:
-        return wt_mpiio_succeeded(MPI_File_set_size(wt_mpiio_file(f), (MPI_Offset)a->arg));
+        return wt_mpiio_succeeded(MPI_File_set_size(wt_mpiio_file(f), (MPI_Offset)wt_new_size(a)));
     case CALL_M_PREALLOCATE:
-        return wt_mpiio_succeeded(MPI_File_preallocate(wt_mpiio_file(f), (MPI_Offset)a->arg));
+        return wt_mpiio_succeeded(MPI_File_preallocate(wt_mpiio_file(f), (MPI_Offset)wt_new_size(a)));
     case CALL_M_SET_ATOMICITY:
-        return wt_mpiio_succeeded(MPI_File_set_atomicity(wt_mpiio_file(f), a->arg != 0));
+        return wt_mpiio_succeeded(
+            MPI_File_set_atomicity(wt_mpiio_file(f), wt_given(a->call, WT_GIVEN_ATOMIC, a->arg) != 0));
     case CALL_M_GET_SIZE:
         return wt_mpiio_succeeded(MPI_File_get_size(wt_mpiio_file(f), &size));
     case CALL_M_DELETE:

@@ -110,8 +110,8 @@ static const char *path_of(const struct file_action *a) {
 static bool posix_open(const struct file_action *a) {
     /* Flags that do not change what the storage does, or that make no regular file, stay behind. */
     const int kept = O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_SYNC | O_DSYNC | O_DIRECT;
-    int flags = ((int)a->arg & kept) | O_CLOEXEC | (a->direct ? O_DIRECT : 0);
-    bool nameless = ((int)a->arg & O_TMPFILE) == O_TMPFILE && !a->refused, named = false;
+    int flags = ((int)wt_open_flags(a) & kept) | O_CLOEXEC | (a->direct ? O_DIRECT : 0);
+    bool nameless = ((int)wt_open_flags(a) & O_TMPFILE) == O_TMPFILE && !a->refused, named = false;
     const char *path = path_of(a);
     int fd = nameless ? open_nameless(path, flags, &named) : open(path, flags, 0644);
     if (fd < 0) {
@@ -124,7 +124,7 @@ static bool posix_open(const struct file_action *a) {
     f->is_open = true;
     f->append = (flags & O_APPEND) != 0;
     f->synchronous = (flags & O_DSYNC) != 0; /* O_SYNC holds it */
-    f->directory = !nameless && (a->arg & O_DIRECTORY);
+    f->directory = !nameless && (wt_open_flags(a) & O_DIRECTORY);
     f->listing = NULL;
     f->readable = (flags & O_ACCMODE) != O_WRONLY;
     f->writable = (flags & O_ACCMODE) != O_RDONLY;
@@ -139,14 +139,14 @@ static bool posix_seek(const struct file_action *a) {
     struct open_file *f = a->open;
     int64_t place;
     if (a->error) { /* before the beginning, or data behind the end */
-        place = lseek(f->fd, a->arg > SEEK_END ? INT64_MAX : INT64_MIN, (int)a->arg);
-    } else if (a->arg == SEEK_CUR) {
+        place = lseek(f->fd, wt_origin(a) > SEEK_END ? INT64_MAX : INT64_MIN, (int)wt_origin(a));
+    } else if (wt_origin(a) == SEEK_CUR) {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - f->position, SEEK_CUR);
-    } else if (a->arg == SEEK_END) {
+    } else if (wt_origin(a) == SEEK_END) {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset - wt_raw_size(f->fd), SEEK_END);
-    } else if (a->arg == SEEK_DATA) {
+    } else if (wt_origin(a) == SEEK_DATA) {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset, SEEK_DATA);
-    } else if (a->arg == SEEK_HOLE) { /* from the byte before it: there is none at the end itself */
+    } else if (wt_origin(a) == SEEK_HOLE) { /* from the byte before it: there is none at the end itself */
         place = lseek(f->fd, a->offset > 0 ? a->offset - 1 : 0, SEEK_HOLE);
     } else {
         place = lseek(f->fd, a->offset < 0 ? 0 : a->offset, SEEK_SET);
@@ -197,7 +197,7 @@ static bool posix_readdir(struct open_file *f) {
 /* Times that were given are not in the plan: others are given. */
 static const struct timespec *times_of(const struct file_action *a, struct timespec times[2]) {
     times[0] = times[1] = (struct timespec){.tv_sec = 1000000000};
-    return a->arg ? times : NULL;
+    return wt_given(a->call, WT_GIVEN_TIMES_GIVEN, a->arg) ? times : NULL;
 }
 
 static bool posix_dup(struct open_file *f) {
@@ -219,7 +219,7 @@ static bool posix_two_names(const struct file_action *a) {
         errno = ENAMETOOLONG;
         return false;
     }
-    return (a->arg ? call(other, path) : call(path, other)) == 0;
+    return (wt_is_new_name(a) ? call(other, path) : call(path, other)) == 0;
 }
 
 static bool posix_link(const struct file_action *a, const char *to) {
@@ -261,9 +261,9 @@ static bool wt_act_on_file(const struct file_action *a) {
     case CALL_MKNOD:
         return mknod(path, S_IFREG | 0644, 0) == 0;
     case CALL_CHMOD:
-        return chmod(path, (mode_t)a->arg & 07777) == 0;
+        return chmod(path, (mode_t)wt_given(a->call, WT_GIVEN_MODE, a->arg) & 07777) == 0;
     case CALL_FCHMOD:
-        return fchmod(a->open->fd, (mode_t)a->arg & 07777) == 0;
+        return fchmod(a->open->fd, (mode_t)wt_given(a->call, WT_GIVEN_MODE, a->arg) & 07777) == 0;
     case CALL_CHOWN:
         return lchown(path, geteuid(), getegid()) == 0;
     case CALL_FCHOWN:
@@ -289,11 +289,11 @@ static bool wt_act_on_file(const struct file_action *a) {
     case CALL_SYNC_FILE_RANGE:
         return sync_file_range(a->open->fd, 0, 0, SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0;
     case CALL_FTRUNCATE:
-        return ftruncate(a->open->fd, a->arg) == 0;
+        return ftruncate(a->open->fd, wt_new_size(a)) == 0;
     case CALL_TRUNCATE:
-        return truncate(path, a->arg) == 0;
+        return truncate(path, wt_new_size(a)) == 0;
     case CALL_FALLOCATE:
-        return fallocate(a->open->fd, 0, 0, a->arg) == 0;
+        return fallocate(a->open->fd, 0, 0, wt_new_size(a)) == 0;
     case CALL_FSTAT:
         return fstat(a->open->fd,
                      a->refused ? (struct stat *)(void *)wt_refused_path("", a->error) : &facts) == 0;
@@ -305,7 +305,9 @@ static bool wt_act_on_file(const struct file_action *a) {
     case CALL_ACCESS:
         return access(path, F_OK) == 0;
     case CALL_UNLINK: /* also by remove(), of a folder */
-        return (a->arg & AT_REMOVEDIR ? unlinkat(AT_FDCWD, path, AT_REMOVEDIR) : remove(path)) == 0;
+        return (wt_given(a->call, WT_GIVEN_REMOVAL, a->arg) & AT_REMOVEDIR
+                    ? unlinkat(AT_FDCWD, path, AT_REMOVEDIR)
+                    : remove(path)) == 0;
     case CALL_RENAME:
         return to ? rename(path, to->path) == 0 : posix_two_names(a);
     case CALL_LINK:

@@ -22,13 +22,13 @@ bool wt_mapping_make(const struct file_action *a) {
     int protection = f->readable && f->writable ? PROT_READ | PROT_WRITE : PROT_READ;
     off_t offset = a->offset < 0 ? 0 : (off_t)a->offset, page = sysconf(_SC_PAGESIZE);
     void *near = a->refused ? (void *)(uintptr_t)wt_refused_path("", a->error) : NULL;
-    void *place = mmap(near, (size_t)a->arg, protection, f->readable ? MAP_SHARED : MAP_PRIVATE, f->fd,
+    void *place = mmap(near, (size_t)wt_length(a), protection, f->readable ? MAP_SHARED : MAP_PRIVATE, f->fd,
                        offset - offset % page);
     if (place == MAP_FAILED) {
         return false;
     }
     mappings = wt_must_grow(mappings, (size_t)(n_mappings + 1) * sizeof *mappings);
-    mappings[n_mappings++] = (struct mapping){a->file, place, (size_t)a->arg};
+    mappings[n_mappings++] = (struct mapping){a->file, place, (size_t)wt_length(a)};
     return true;
 }
 

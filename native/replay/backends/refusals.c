@@ -135,11 +135,11 @@ const char *wt_refused_path(const char *path, int32_t error) {
 /* Whether the files are as they must be for the storage to refuse a call. */
 static bool storage_refuses(const struct file_action *a) {
     const char *path = wt_name_of(a)->path;
-    const bool makes = (a->call == CALL_OPEN && (a->arg & O_CREAT)) || a->call == CALL_MKDIR ||
-                       a->call == CALL_MKNOD || a->call == CALL_SYMLINK;
+    const bool makes = (wt_open_flags(a) & O_CREAT) || a->call == CALL_MKDIR || a->call == CALL_MKNOD ||
+                       a->call == CALL_SYMLINK;
     const bool of_two = a->call == CALL_RENAME || a->call == CALL_LINK;
     if (of_two && !a->other) { /* the plan has one of its names */
-        return a->error == ENOENT && (a->arg != 0 || !wt_raw_exists(path));
+        return a->error == ENOENT && (wt_is_new_name(a) || !wt_raw_exists(path));
     }
     if (a->error == ENOENT) {
         return !makes && (a->file->never_there || !wt_raw_exists(path));
@@ -150,7 +150,7 @@ static bool storage_refuses(const struct file_action *a) {
     if (a->call == CALL_LINK || a->call == CALL_SYMLINK) {
         return a->other && wt_raw_exists(a->other->names[a->other_name].path);
     }
-    return ((a->call == CALL_OPEN && (a->arg & O_CREAT) && (a->arg & O_EXCL)) || a->call == CALL_MKDIR ||
+    return (((wt_open_flags(a) & O_CREAT) && (wt_open_flags(a) & O_EXCL)) || a->call == CALL_MKDIR ||
             a->call == CALL_MKNOD) &&
            wt_raw_exists(path);
 }
@@ -164,10 +164,11 @@ enum refusal wt_refusal_of(const struct file_action *a) {
     case CALL_READLINK: /* of what is no link, or is not there */
         return a->error == EINVAL || storage_refuses(a) ? BY_STORAGE : NOT_POSSIBLE;
     case CALL_LSEEK: /* to a place before the file, or to data behind it */
-        return a->error == (a->arg > SEEK_END ? ENXIO : EINVAL) ? BY_STORAGE : NOT_POSSIBLE;
+        return a->error == (wt_origin(a) > SEEK_END ? ENXIO : EINVAL) ? BY_STORAGE : NOT_POSSIBLE;
     case CALL_FTRUNCATE:
-        return (a->error == EINVAL || a->error == EBADF) && (a->arg < 0 || !a->open->writable) ? BY_STORAGE
-                                                                                               : NOT_POSSIBLE;
+        return (a->error == EINVAL || a->error == EBADF) && (wt_new_size(a) < 0 || !a->open->writable)
+                   ? BY_STORAGE
+                   : NOT_POSSIBLE;
     case CALL_CLOSE: /* the descriptor is gone all the same */
         return BY_STORAGE;
     default:

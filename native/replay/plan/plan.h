@@ -135,7 +135,7 @@ struct plan_step {
     int32_t error;            /* file, empty: errno of the traced call, 0 for success */
     int32_t end;              /* repeat: index of the first step after its body */
     int64_t handle;      /* which open of the file; -1: its latest (file, empty), the call's own (data) */
-    int64_t arg, offset; /* file; offset -1 for none */
+    int64_t arg, offset; /* file: see wt_given; offset -1 for none */
     int64_t size;        /* empty: bytes asked for by a call that moved none */
     bool single;         /* data: count is of calls, not of repetitions of the pattern */
     int64_t null_seeks;  /* data: lseek(fd, 0, SEEK_CUR) spread evenly among the calls */

@@ -50,7 +50,7 @@ void wt_perform_file_step(struct replay *r, const struct plan_step *step) {
         }
         if (leads && action.offset < 0) { /* made when the next data call comes */
             action.open->pending_seeks += step->count;
-            action.open->pending_whence = step->arg;
+            action.open->pending_whence = wt_origin(&action);
             return;
         }
         if (action.open && action.open->pending_seeks) {

@@ -59,7 +59,7 @@ void wt_perform_completion(struct replay *r, const struct file_action *action) {
     const struct backend *backend = wt_backend_of(r, LAYER_MPIIO);
     int64_t start = wt_now_ns();
     if (r->settings->null) {
-        f->n_completed = action->call == CALL_M_WAIT && action->arg == 0 ? f->n_under_way : 1;
+        f->n_completed = wt_completes_all(action->call, action->arg) ? f->n_under_way : 1;
     } else if (!backend->act(action)) {
         wt_fail(&(struct doing){wt_calls[action->call].name, f->file->name, f->under_way[0].position,
                                 f->under_way[0].size},

@@ -62,7 +62,7 @@ struct open_file *wt_find_open(const struct replay *r, const struct plan_file *f
 /* A file that another rank makes may come a little later than in the traced run: nothing of the plan orders
  * the two. Wait for it, but not for ever. */
 static void wait_for_file(struct replay *r, const struct file_action *action) {
-    if (action->call == CALL_OPEN && action->file->made_in_run && !(action->arg & O_CREAT) &&
+    if (action->call == CALL_OPEN && action->file->made_in_run && !(wt_open_flags(action) & O_CREAT) &&
         !r->settings->null && !wt_raw_exists(wt_name_of(action)->path)) {
         r->waited_opens++;
         int64_t start = wt_now_ns();
@@ -91,7 +91,9 @@ static enum io_rate rate_of(const struct file_action *a) {
     bool directory = a->open && a->open->directory;
     switch (a->call) {
     case CALL_OPEN:
-        return a->arg & O_CREAT ? RATE_CREATE : a->arg & O_DIRECTORY ? RATE_OPENDIR : RATE_OPEN;
+        return wt_open_flags(a) & O_CREAT       ? RATE_CREATE
+               : wt_open_flags(a) & O_DIRECTORY ? RATE_OPENDIR
+                                                : RATE_OPEN;
     case CALL_M_OPEN:
         return RATE_OPEN;
     case CALL_CLOSE:
@@ -147,7 +149,7 @@ static bool folder_came(struct replay *r, const struct file_action *action, int6
         action->other ? &action->other->names[action->other_name] : wt_name_of(action);
     const char *slash = strrchr(made->name, '/');
     bool makes = action->other || action->call == CALL_MKDIR || action->call == CALL_MKNOD ||
-                 (action->call == CALL_OPEN && (action->arg & O_CREAT));
+                 (wt_open_flags(action) & O_CREAT);
     if (!makes || !slash || r->settings->null || wt_raw_exists(made->path)) {
         return false;
     }

@@ -35,7 +35,8 @@ static bool tells_position(struct replay *r, const struct plan_step *seek, int32
             i = step->end - 1;
         }
         if (step->kind == STEP_FILE && same && (wt_is_seek(step->call) || !wt_needs_open_file(step->call))) {
-            if (step->call == CALL_LSEEK && step->arg == SEEK_CUR) { /* it asks where the pointer is */
+            if (step->call == CALL_LSEEK && wt_given(step->call, WT_GIVEN_ORIGIN, step->arg) ==
+                                                SEEK_CUR) { /* it asks where the pointer is */
                 *position = step->offset;
             }
             return true;

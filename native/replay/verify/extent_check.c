@@ -41,12 +41,12 @@ static void forget(const struct plan_file *file) {
 void wt_extent_forget(const struct file_action *a) {
     switch (a->call) {
     case CALL_OPEN:
-        if (a->arg & O_TRUNC) {
+        if (wt_open_flags(a) & O_TRUNC) {
             forget(a->file);
         }
         break;
     case CALL_M_OPEN:
-        if (a->arg & MPI_DELETES_ON_CLOSE) {
+        if (wt_mpi_mode(a) & MPI_DELETES_ON_CLOSE) {
             forget(a->file);
         }
         break;

@@ -22,14 +22,14 @@ bool wt_cuts_file(enum call call, int32_t file, int32_t other, int64_t arg, int3
     *size = 0;
     switch (call) {
     case CALL_OPEN:
-        return (arg & O_TRUNC) != 0;
+        return (wt_given(call, WT_GIVEN_FLAGS, arg) & O_TRUNC) != 0;
     case CALL_UNLINK:
     case CALL_M_DELETE:
         return true;
     case CALL_TRUNCATE:
     case CALL_FTRUNCATE:
     case CALL_M_SET_SIZE:
-        *size = arg;
+        *size = wt_given(call, WT_GIVEN_NEW_SIZE, arg);
         return true;
     case CALL_RENAME: /* the other loses its name */
         *which = other;
@@ -137,7 +137,7 @@ static void read_file(struct reader *r, const struct plan_step *step, int64_t ti
     if (step->call == CALL_M_SET_VIEW) {
         set_view(r, step, step->view);
     }
-    r->appends[step->file] |= step->call == CALL_OPEN && (step->arg & O_APPEND);
+    r->appends[step->file] |= (wt_given(step->call, WT_GIVEN_FLAGS, step->arg) & O_APPEND) != 0;
     if (step->error == 0 && wt_cuts_file(step->call, step->file, step->other, step->arg, &which, &size)) {
         r->renews[which] |=
             step->call == CALL_UNLINK || step->call == CALL_RENAME || step->call == CALL_M_DELETE;
