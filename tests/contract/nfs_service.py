@@ -22,6 +22,7 @@ from wavetank.cluster.deploy import DeployedCluster
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.service.core.records import AccessList, Device, Resize, Server, Space
+from wavetank.service.daemon.registry import load_makers
 from wavetank.service.makers.nfs import exports, images, maker
 from wavetank.service.reconcile.driver import Reconciler
 from wavetank.service.store.folder import open_store
@@ -41,14 +42,12 @@ class Service:
         self.ann, self.bob, self.server = cluster.compute_hosts
         for node in cluster.compute_hosts:
             node.put(WIRE, "/tmp/nfs_wire.py")
-        hosts = {self.server.name: self.server}
-        self.driver = Reconciler(store, maker.NfsMaker(store, hosts), self.now)
+        self.node = f"{cluster.name}.{self.server.name}"
+        self.driver = Reconciler(store, load_makers(store)["nfs"], self.now)
         for name in ("ann", "bob"):
             store.put_tenant(tenant(name), self.now())
         device = Device(name=cluster.storage_path, size=ROOM)
-        store.put_server(
-            Server(node=self.server.name, devices=(device,), kinds=("nfs",)), self.now()
-        )
+        store.put_server(Server(node=self.node, devices=(device,), kinds=("nfs",)), self.now())
 
     def create(self, owner: str, name: str, **asked: Any) -> Space:
         node = {"ann": self.ann, "bob": self.bob}[owner]

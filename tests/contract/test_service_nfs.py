@@ -10,7 +10,9 @@ from service_fakes import ip
 
 from waiting import HANG_S
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
+from wavetank.errors import WavetankError
 from wavetank.service.makers.nfs import exports, images
+from wavetank.service.makers.nfs.hosts import NodesOfClusters
 
 pytestmark = [pytest.mark.cluster]
 
@@ -79,3 +81,17 @@ def test_rules_hold_for_mounts_that_there_are(service: Service) -> None:
     assert ann.run(["cat", "/rules/file"]).stdout == "shown\n"  # and ann's mount lives on
     ann.run(["umount", "/rules"])
     service.delete(space)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("io1", "call a server of NFS spaces CLUSTER.NODE"), ("no-such.io1", "no cluster is called")],
+)
+def test_a_server_that_is_no_node_of_a_cluster_is_told(
+    service: Service, name: str, said: str
+) -> None:
+    with pytest.raises(WavetankError, match=said):
+        NodesOfClusters()[name]
+    cluster = service.node.rpartition(".")[0]
+    with pytest.raises(WavetankError, match="has nodes c1, c2, c3"):
+        NodesOfClusters()[f"{cluster}.io9"]

@@ -69,7 +69,7 @@ class EndsInside:
 def test_scripts_that_end_before_any_of_their_programs_are_made_good(service: Service) -> None:
     server = EndsInside(service.server)
     driver = service.driver
-    made = maker.NfsMaker(service.store, {server.name: server})
+    made = maker.NfsMaker(service.store, {service.node: server})
     service.driver = Reconciler(service.store, made, service.now)
     ended = 0
 
@@ -105,7 +105,7 @@ def test_scripts_that_end_before_any_of_their_programs_are_made_good(service: Se
         found = made.find(space.id)
         assert found is not None
         assert (found.whole, found.access) == (True, {ip(service.bob.address, "ro")})
-        assert found.shares == {(server.name, service.device): 340 * MIB}
+        assert found.shares == {(service.node, service.device): 340 * MIB}
         blocks = service.server.run(["stat", "-f", "-c", "%b", f"{images.MOUNTS}/{space.id}"])
         assert int(blocks.stdout) * 4096 > 250 * MIB
         cut(images.REMOVE, programs, lambda: service.delete(named()))

@@ -9,7 +9,7 @@ from wavetank.service.core.records import Kind
 from wavetank.service.reconcile.maker import Maker
 from wavetank.service.store.store import Store
 
-MAKERS: Mapping[Kind, str] = {}
+MAKERS: Mapping[Kind, str] = {"nfs": "wavetank.service.makers.nfs.hosts:maker"}
 """Kind -> "module:function": the function is given the store, to read where spaces lie, and gives a Maker."""
 
 

@@ -20,6 +20,8 @@ from wavetank.errors import FileSystemError, RemoteCommandError
 NFS_PORT = 2049
 MOUNT_PORT = 20048
 START_TIMEOUT_S = 180.0
+# Handles have the UUID of the file system. libblkid 2.38 gives that of a loop device's file system before, from its file, for two seconds.
+NO_CACHE = {"BLKID_FILE": "/dev/null"}
 PORT_MAPPER = ["rpcinfo", "-T", "tcp", "127.0.0.1", "100000"]
 # $1: ganesha's file of its number, which it leaves when it is killed.
 STOP = """[ -f "$1" ] || exit 0
@@ -118,7 +120,7 @@ def start(server: Host, text: str, address: str, name: str = "ganesha") -> None:
             f"{server.name} is an NFS server already, and ours needs its port: stop that one, or take another host"
         )
     argv = ["ganesha.nfsd", "-F", "-f", configuration_file(name), "-p", pid_file(name), "-L", "/dev/stdout", "-N", "NIV_WARN"]  # fmt: skip
-    server.start(argv, log=name)
+    server.start(argv, log=name, env=NO_CACHE)
     wait_until(server, probe, "ganesha.nfsd", START_TIMEOUT_S, name)
 
 

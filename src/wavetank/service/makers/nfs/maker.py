@@ -129,9 +129,12 @@ class NfsMaker:
         return [held.server.node for held in self.known.servers() if "nfs" in held.server.kinds]
 
     def _host(self, node: str) -> Host:
-        if node not in self.hosts:
-            raise ServiceError(f"server {node} cannot be reached: the service does not know how")
-        return self.hosts[node]
+        try:
+            return self.hosts[node]
+        except KeyError:
+            raise ServiceError(
+                f"server {node} cannot be reached: the service does not know how"
+            ) from None
 
 
 def needs() -> Needs:
