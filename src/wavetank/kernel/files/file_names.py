@@ -111,7 +111,7 @@ def plan_names(file: ModelFile, uses: Uses, *, there_before: bool) -> NamePlan:
 
 
 def with_names(
-    steps: Sequence[Step], plans: Mapping[int, NamePlan], several: Collection[int]
+    steps: Sequence[Step], plans: Mapping[int, NamePlan], several: Collection[int] = ()
 ) -> tuple[Step, ...]:
     """The steps, by the kernel's names. Files in ``several`` have members."""
 
