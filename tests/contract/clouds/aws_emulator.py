@@ -119,7 +119,7 @@ class Hostile:
             of_json = service in ("fsx", "elasticfilesystem") and isinstance(own[0], int)
             return _json_error(start, *own) if of_json else _answer(start, *own)
         status, headers, text = _collect(self.moto, environ)
-        if status.startswith("200"):
+        if status.startswith("200") and service == "ec2":
             text = self._after(name, region, asked, text)
         if status.startswith("20"):
             text = self.served.after(service, name, region, body, text, self.uses)
