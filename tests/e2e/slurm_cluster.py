@@ -159,10 +159,16 @@ class SlurmCluster:
 
     def run(self, *argv: str) -> str:
         """Standard output of a command on the node."""
-        done = subprocess.run(
-            self.argv(argv), env=self.environment(), capture_output=True, text=True,
-            timeout=HANG_S, check=False,
-        )  # fmt: skip
+
+        def answered() -> subprocess.CompletedProcess[str] | None:
+            done = subprocess.run(
+                self.argv(argv), env=self.environment(), capture_output=True, text=True,
+                timeout=HANG_S, check=False,
+            )  # fmt: skip
+            # A controller on a busy machine closes connections in the middle.
+            return None if done.returncode == -signal.SIGPIPE else done
+
+        done = until(answered, f"an answer to {argv}")
         assert done.returncode == 0, (argv, done.stdout, done.stderr)
         return done.stdout
 

@@ -84,12 +84,14 @@ def test_the_page_opens_without_a_message_on_the_console(page) -> None:
 
 
 def test_nothing_but_the_file_itself_is_loaded(page, report) -> None:
-    requests = [
-        json.loads(entry["message"])["message"]["params"]["request"]["url"]
+    sent = [
+        json.loads(entry["message"])["message"]["params"]
         for entry in page.get_log("performance")
         if '"Network.requestWillBeSent"' in entry["message"]
     ]
-    assert set(requests) - {"data:,"} == {report.as_uri()}
+    # The browser's own start page may still load its parts on a busy machine.
+    requests = [each["request"]["url"] for each in sent if each["documentURL"] == report.as_uri()]
+    assert set(requests) == {report.as_uri()}
 
 
 def test_every_visible_plot_is_drawn_with_marks_and_words(page) -> None:

@@ -6,6 +6,7 @@ Commands and outputs as of Slurm 22.05; all of them have been the same since 20.
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -212,6 +213,10 @@ def _ask(argv: list[str], stdin: str = "") -> str:
         raise SlurmUnreachableError(f"{argv[0]} did not answer within {TIMEOUT_S:.0f} s") from error
     if done.returncode == 0:
         return done.stdout
+    if done.returncode < 0:  # by SIGPIPE where the controller closes the connection under load
+        raise SlurmUnreachableError(
+            f"{argv[0]} was ended by a signal: {signal.strsignal(-done.returncode)}"
+        )
     said = " | ".join(line.strip() for line in done.stderr.strip().splitlines()[-4:])
     kind = SlurmUnreachableError if _UNREACHABLE.search(done.stderr) else MeasurementError
     raise kind(f"{argv[0]} ended with status {done.returncode}: {said or 'no output'}")
