@@ -12,7 +12,7 @@ from ipaddress import ip_address
 
 import pytest
 from service_daemon import Daemon
-from service_fakes import GIB, NOON, see_all_is_as_wanted, server
+from service_fakes import GIB, NOON, see_all_is_as_wanted, server, tenant
 
 from waiting import until
 from wavetank.errors import ServiceError, UsageError
@@ -23,6 +23,7 @@ from wavetank.service.core.places import admin_socket, audit_log
 from wavetank.service.core.records import Access, Held, Resize, Space, SpaceRequest
 from wavetank.service.daemon.audit import AuditLog
 from wavetank.service.daemon.listening import administrators_socket, tls_of
+from wavetank.service.daemon.run import serve
 from wavetank.service.daemon.settings import Settings
 from wavetank.service.store.folder import open_store
 
@@ -81,6 +82,19 @@ def test_it_answers_while_a_space_is_made_and_ends_after_the_step(tmp_path):
         ):
             raise AssertionError
         assert daemon.ends(signal.SIGINT) == 0
+
+
+def test_without_a_maker_for_spaces_that_are_there_it_does_not_start(tmp_path):
+    """A maker that is not there finds nothing: its spaces would be taken for lost."""
+    folder = tmp_path / "service"
+    with open_store(folder) as store:
+        store.put_tenant(tenant("ann"), NOON)
+        store.put_server(server("io0", 100 * GIB), NOON)
+        space, _ = store.create_space("ann", asked(), NOON, "tenant:ann")
+    with pytest.raises(ServiceError, match="has spaces of GlusterFS, and this service has no"):
+        serve(Settings(folder=folder, port=0), lambda _: {}, pytest.fail)
+    with open_store(folder) as store:
+        assert store.space(space.id) == space
 
 
 class KilledError(Exception):

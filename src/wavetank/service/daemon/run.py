@@ -14,9 +14,11 @@ from datetime import UTC, datetime
 import uvicorn
 from fastapi import FastAPI
 
+from wavetank.errors import ServiceError
 from wavetank.service.api.app import administrators_app, tenants_app
 from wavetank.service.api.desk import Desk
 from wavetank.service.api.rates import Rates
+from wavetank.service.core.classes import KINDS
 from wavetank.service.core.places import admin_socket
 from wavetank.service.core.records import Kind
 from wavetank.service.daemon.listening import administrators_socket, tenants_socket, tls_of
@@ -52,15 +54,30 @@ def serve(
 
     Raises:
         UsageError: plain TCP beyond this machine; a certificate without its key.
-        ServiceError: the folder, the address or the certificate cannot be used.
+        ServiceError: the folder, the address or the certificate cannot be used; spaces are of a kind without a maker.
     """
     tls = tls_of(settings)
     with ExitStack() as stack:
         store = stack.enter_context(open_store(settings.folder))
         maker = MakerOfKinds(makers(store))
+        _see_all_have_makers(store, maker)
         listening = stack.enter_context(tenants_socket(settings))
         for_admin = stack.enter_context(administrators_socket(admin_socket(settings.folder)))
         asyncio.run(_serve(settings, store, maker, (listening, for_admin), tls, told, now))
+
+
+def _see_all_have_makers(store: Store, maker: MakerOfKinds) -> None:
+    """See that no space would look lost only because nobody is there to look for it.
+
+    Raises:
+        ServiceError: naming the kinds.
+    """
+    if lacking := sorted(store.kinds() - maker.makers.keys()):
+        titles = ", ".join(KINDS[kind].title for kind in lacking)
+        raise ServiceError(
+            f"this folder has spaces of {titles}, and this service has no maker for that: "
+            "start the service that made them, or delete them there first"
+        )
 
 
 async def _serve(

@@ -12,6 +12,7 @@ from wavetank.service.core import changes
 from wavetank.service.core.orders import Order
 from wavetank.service.core.records import (
     AccessList,
+    Kind,
     Resize,
     Space,
     SpaceRequest,
@@ -186,6 +187,12 @@ class Spaces(Base):
         see_limit(limit)
         with self._connections.reading() as connection:
             return page_of(connection, tenant, after or ("", ""), limit)
+
+    def kinds(self) -> frozenset[Kind]:
+        """Kinds of file systems of all spaces that are not gone."""
+        with self._connections.reading() as connection:
+            rows = connection.execute("SELECT DISTINCT kind FROM space WHERE state <> 'gone'")
+            return frozenset(kind for (kind,) in rows)
 
     def order(self, space: str) -> Order:
         """A space with its places on servers (for administrators and makers).
