@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
 from contract_clusters import spec_of
 from leftovers import skip_unless_possible
+from tracer_run import FAMILIES, compile_c
 
 from waiting import HANG_S
 from wavetank.cluster import deploy
@@ -70,3 +72,51 @@ def test_the_contracts_hold_on_instances(machines: deploy.DeployedCluster) -> No
     options = ["-q", "-x", "-p", "no:cacheprovider", "-k", CHOSEN]
     said = in_aws(machines, sys.executable, "-m", "pytest", *options, *suites)
     assert "passed" in said
+
+
+def traced_kernel(folder: Path) -> Path:
+    """The kernel of BT-IO on four ranks, traced here."""
+    binary = compile_c("bt_io.c", folder / "bt_io", "-lm", compiler="mpicc.openmpi")
+    program = [*FAMILIES["openmpi"][2], "-np", "4", str(binary), "out", "12", "3"]
+    for words in (
+        ["trace", "-o", "run.trace", "--", *program],
+        ["model", "run.trace", "-o", "model.json"],
+        ["kernel", "model.json", "-o", "kernel.json"],
+    ):
+        command = [sys.executable, "-m", "wavetank", *words]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=HANG_S)
+    return folder / "kernel.json"
+
+
+@pytest.mark.parametrize("machines", [9], indirect=True)
+def test_a_campaign_loses_a_cluster_goes_on_and_ranks_all_when_it_is_run_again(
+    machines: deploy.DeployedCluster, tmp_path: Path
+) -> None:
+    kernel = traced_kernel(tmp_path)
+    program = str(Path(__file__).with_name("aws_campaign.py"))
+    name = machines.name.removesuffix("-cloud")
+    said = json.loads(in_aws(machines, sys.executable, program, str(tmp_path), str(kernel), name))
+    status, output, error = said["first"]
+    assert status == 1, error
+    # refused by its budget before anything is made
+    assert f"cannot run btio on {name}-dear" in output, error
+    assert (
+        output.count(f"bringing up {name}-nfs") == output.count(f"bringing up {name}-gluster") == 1
+    )
+    assert f"failed: btio on {name}-nfs" in output
+    assert "c2: the cloud took its spot instance" in output
+    assert said["left"] == []
+    status, output, error = said["again"]
+    assert status == 0, error
+    assert "3 done already" in output
+    assert f"bringing up {name}-gluster" not in output
+    found = json.loads(said["found"])
+    of = {each["cluster"]: each for each in found["ranking_of_btio_by_time"]}
+    assert set(of) == {f"{name}-nfs", f"{name}-gluster"}
+    assert all(each["n_repetitions"] == 2 and each["usage_percent"] for each in of.values())
+    assert all(each["n_instances"] == 3 and each["cost_tot"] > 0 for each in found["cost"])
+    assert "budget" not in of[f"{name}-nfs"]["title"]  # nothing that is measured depends on it
+    bills = json.loads(said["bill"])["bills_of_clusters_that_are_down"]
+    assert Counter(each["cluster"] for each in bills) == {f"{name}-nfs": 2, f"{name}-gluster": 1}
+    # at least a minute of three c5.large, and no more than the whole ttl
+    assert all(3 * 0.085 / 60 < each["usd"] < each["estimated_usd"] < 5 for each in bills)
