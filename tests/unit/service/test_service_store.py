@@ -24,16 +24,6 @@ from wavetank.service.store.folder import DATABASE, open_store
 from wavetank.service.store.schema import READS
 
 
-@pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path / "service") as opened:
-        opened.put_tenant(tenant("ann"), NOON)
-        opened.put_tenant(tenant("bob"), NOON)
-        for i in range(3):
-            opened.put_server(server(f"io{i}", 100 * GIB, 100 * GIB), NOON)
-        yield opened
-
-
 def test_a_space_is_kept_with_all_that_was_asked_for(tmp_path, store):
     asked = request(
         size=10 * GIB,

@@ -4,20 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-from service_fakes import GIB, NOON, ip, make_ready, refusal, request, server, tenant
-
-from wavetank.service.store.folder import open_store
-
-
-@pytest.fixture
-def store(tmp_path):
-    with open_store(tmp_path / "service") as opened:
-        opened.put_tenant(tenant("ann"), NOON)
-        opened.put_tenant(tenant("bob"), NOON)
-        for i in range(3):
-            opened.put_server(server(f"io{i}", 100 * GIB, 100 * GIB), NOON)
-        yield opened
+from service_fakes import NOON, ip, make_ready, refusal, request
 
 
 def test_a_token_is_its_tenants_until_it_is_revoked(store):

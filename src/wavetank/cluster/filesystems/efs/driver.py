@@ -9,23 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from wavetank.cluster.components import CLOUDS
-from wavetank.cluster.filesystems.base import (
-    Site,
-    mount_findings,
-    mount_line,
-    unmount_from,
-    wait_until,
-    write_content,
-)
-from wavetank.cluster.host import Host, on_all
+from wavetank.cluster.filesystems.base import Site, mount_line, wait_until, write_content
+from wavetank.cluster.filesystems.managed import Managed
+from wavetank.cluster.host import Host
 from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import FileSystemError, RemoteCommandError
+from wavetank.errors import RemoteCommandError
 
 NFS_PORT = 2049
 TLS_PORT = 20049  # of this node alone
-MOUNT_TIMEOUT_S = 300.0  # a mount target that has just begun
 TLS_WITHIN_S = 60.0
 OPTIONS: dict[str, str | None] = {
     "nfsvers": "4.1",
@@ -44,20 +37,15 @@ LOG = "efs-tls"
 LISTENS = f"grep -qsE '^ *[0-9]+: [0-9A-F]+:{TLS_PORT:04X} [0-9A-F]+:0000 0A' /proc/net/tcp"
 
 
-class EFS:
+class EFS(Managed):
     """An NFS of the cluster's own, run by AWS."""
 
     kind = "efs"
-    is_global = True
+    title = "EFS"
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Who makes it, and keys that nobody would read."""
         return list(_problems(spec))
-
-    def needs_of_servers(self, spec: ClusterSpec) -> Needs:
-        """None: AWS runs them."""
-        del spec
-        return Needs()
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The kernel's client, and stunnel for TLS."""
@@ -66,37 +54,12 @@ class EFS:
         tls = {"stunnel": "apt-get install stunnel4"} if spec.file_system.tls else {}
         return Needs({"mount.nfs": "apt-get install nfs-common", **tls})
 
-    def install(self, site: Site) -> None:
-        """See that the cloud made it: it serves already."""
-        _service(site)
-
-    def mount_path(self, site: Site) -> str:
-        """The same on all clients."""
-        return site.spec.file_system.mount
-
-    def mount(self, site: Site) -> None:
-        """Mount on all clients."""
-        at, service = self.mount_path(site), _service(site)
-        words = mount_words(site.spec)
-
-        def mount(client: Host) -> None:
-            client.run(["mkdir", "-p", at])
-            if site.spec.file_system.tls:
-                _start_tls(client, service)
-            source = "127.0.0.1:/" if site.spec.file_system.tls else f"{service.address}:/"
-            client.run(["mount", "-t", "nfs4", "-o", words, source, at], timeout_s=MOUNT_TIMEOUT_S)
-
-        try:
-            on_all(site.clients, mount)
-        except RemoteCommandError as error:
-            raise FileSystemError(
-                f"cannot mount {service.name} ({service.address}): {error}"
-            ) from error
-
-    def unmount(self, site: Site) -> None:
-        """Unmount from all clients."""
-        at = self.mount_path(site)
-        on_all(site.clients, lambda client: unmount_from(client, at))
+    def to_mount(self, spec: ClusterSpec, client: Host, service: Service) -> list[str]:
+        """By NFS, through TLS where that was asked for."""
+        if spec.file_system.tls:
+            _start_tls(client, service)
+        source = "127.0.0.1:/" if spec.file_system.tls else f"{service.address}:/"
+        return ["-t", "nfs4", "-o", mount_words(spec), source]
 
     def settings(self, site: Site) -> dict[str, str]:
         """The clients' mounts, read back, and what they reach it by."""
@@ -114,16 +77,6 @@ class EFS:
         for path, size in sizes.items():
             write_content(client, f"{at}/{path}", size)
         return dict.fromkeys(sizes, "EFS, which does not tell where")
-
-    def health(self, site: Site) -> list[str]:
-        """Mounts that are gone or do not answer."""
-        at = self.mount_path(site)
-        found = on_all(site.clients, lambda client: mount_findings(client, at))
-        return [finding for each in found for finding in each]
-
-    def remove(self, site: Site) -> None:
-        """Unmount: the cloud removes it."""
-        self.unmount(site)
 
 
 def mount_words(spec: ClusterSpec) -> str:
@@ -158,14 +111,6 @@ def _start_tls(client: Host, service: Service) -> None:
         client.run(["dd", f"of={CONFIGURATION}", "status=none"], stdin=text)
         client.start(["stunnel", CONFIGURATION], log=LOG)
         wait_until(client, ["sh", "-c", LISTENS], "stunnel", TLS_WITHIN_S, LOG)
-
-
-def _service(site: Site) -> Service:
-    if site.service is None:
-        raise FileSystemError(
-            f"cluster {site.spec.name} has no file system of EFS: it was never made. Take the cluster down"
-        )
-    return site.service
 
 
 def _problems(spec: ClusterSpec) -> Iterator[str]:

@@ -8,33 +8,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from wavetank.cluster.components import CLOUDS
-from wavetank.cluster.filesystems.base import Site, mount_findings, mount_line, unmount_from
+from wavetank.cluster.filesystems.base import Site, mount_line
 from wavetank.cluster.filesystems.lustre_client import stripes
-from wavetank.cluster.host import Host, on_all
+from wavetank.cluster.filesystems.managed import Managed
+from wavetank.cluster.host import Host
+from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import FileSystemError, RemoteCommandError
 
 CLIENT = "apt-get install lustre-client-modules-aws"
-MOUNT_TIMEOUT_S = 300.0  # loading the client's modules, and a server that has just begun
 OPTIONS = "relatime,flock"
 STRIPE_KINDS = ("distributed", "sharded")
 
 
-class FsxLustre:
+class FsxLustre(Managed):
     """A Lustre of the cluster's own, run by AWS."""
 
     kind = "fsx-lustre"
-    is_global = True
+    title = "FSx"
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Who makes it, and keys that nobody would read."""
         return list(_problems(spec))
-
-    def needs_of_servers(self, spec: ClusterSpec) -> Needs:
-        """None: AWS runs them."""
-        del spec
-        return Needs()
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The Lustre client: its mount program, and lfs for stripes."""
@@ -42,33 +37,15 @@ class FsxLustre:
             return Needs()
         return Needs({"mount.lustre": CLIENT, "lfs": CLIENT})
 
-    def install(self, site: Site) -> None:
-        """See that the cloud made it: it serves already."""
-        _address(site)
-
-    def mount_path(self, site: Site) -> str:
-        """The same on all clients."""
-        return site.spec.file_system.mount
-
     def mount(self, site: Site) -> None:
         """Mount on all clients; new files have the stripes that were asked for."""
-        at, source = self.mount_path(site), _address(site)
-        options = ",".join([OPTIONS, *_words(site.spec)])
+        super().mount(site)
+        stripes.set_stripes(site.clients[0], self.mount_path(site), asked_stripes(site.spec))
 
-        def mount(client: Host) -> None:
-            client.run(["mkdir", "-p", at])
-            client.run(["mount", "-t", "lustre", "-o", options, source, at], timeout_s=MOUNT_TIMEOUT_S)  # fmt: skip
-
-        try:
-            on_all(site.clients, mount)
-        except RemoteCommandError as error:
-            raise FileSystemError(f"cannot mount {source}: {error}") from error
-        stripes.set_stripes(site.clients[0], at, asked_stripes(site.spec))
-
-    def unmount(self, site: Site) -> None:
-        """Unmount from all clients."""
-        at = self.mount_path(site)
-        on_all(site.clients, lambda client: unmount_from(client, at, MOUNT_TIMEOUT_S))
+    def to_mount(self, spec: ClusterSpec, client: Host, service: Service) -> list[str]:
+        """By the Lustre client."""
+        del client
+        return ["-t", "lustre", "-o", ",".join([OPTIONS, *_words(spec)]), service.address]
 
     def settings(self, site: Site) -> dict[str, str]:
         """The version of the client, the mount and the stripes of new files, read back."""
@@ -86,16 +63,6 @@ class FsxLustre:
         own = site.spec.layout == "one-server-per-file"
         return stripes.place_files(site.clients[0], self.mount_path(site), sizes, own_ost=own)
 
-    def health(self, site: Site) -> list[str]:
-        """Mounts that are gone or do not answer."""
-        at = self.mount_path(site)
-        found = on_all(site.clients, lambda client: mount_findings(client, at))
-        return [finding for each in found for finding in each]
-
-    def remove(self, site: Site) -> None:
-        """Unmount: the cloud removes it."""
-        self.unmount(site)
-
 
 def asked_stripes(spec: ClusterSpec) -> stripes.Stripes:
     """Stripes of new files: one OST for each file, or blocks over as many as are asked for, all where that is not said."""
@@ -103,14 +70,6 @@ def asked_stripes(spec: ClusterSpec) -> stripes.Stripes:
     if stripe.kind == "distributed":
         return stripes.Stripes(count=1)
     return stripes.Stripes(count=stripe.count or stripes.ALL, size=stripe.size)
-
-
-def _address(site: Site) -> str:
-    if site.service is None:
-        raise FileSystemError(
-            f"cluster {site.spec.name} has no file system of FSx: it was never made. Take the cluster down"
-        )
-    return site.service.address
 
 
 def _words(spec: ClusterSpec) -> Iterator[str]:
