@@ -45,7 +45,7 @@ def test_everything_is_made_with_all_tags_and_down_leaves_nothing(aws: Emulator)
     create(spec)
     made = aws.made()
     assert {each["Action"][0] for each in made} == {
-        "ImportKeyPair", "CreateSecurityGroup", "CreatePlacementGroup", "RunInstances",
+        "ImportKeyPair", "CreateSecurityGroup", "CreatePlacementGroup", "RunInstances", "CreateSchedule",
     }  # fmt: skip
     for each in made:
         kinds = [v[0] for k, v in each.items() if k.endswith(".ResourceType")]
