@@ -42,16 +42,16 @@ class _Program:
 
     Attributes:
         ranks: that perform it.
-        signals: places, numbers and ranks of its signals, in order.
-        awaits: places and ranks of its awaits, by number.
+        signals: places, numbers, ranks and lines of its signals, in order.
+        awaits: places, ranks and lines of its awaits, by number. Lines order signals and awaits of one place.
         met: places of its collectives with their number so far, by communicator or file.
         data: places of the first and the last data of each phase.
         waiting: places of steps that may wait for other ranks themselves.
     """
 
     ranks: frozenset[int]
-    signals: list[tuple[int, int, frozenset[int]]] = field(default_factory=list)
-    awaits: dict[int, list[tuple[int, frozenset[int]]]] = field(default_factory=dict)
+    signals: list[tuple[int, int, frozenset[int], int]] = field(default_factory=list)
+    awaits: dict[int, list[tuple[int, frozenset[int], int]]] = field(default_factory=dict)
     met: dict[int | str, list[tuple[int, int]]] = field(default_factory=dict)
     data: dict[int, tuple[int, int]] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)
@@ -83,10 +83,16 @@ def waiting_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
     }
     yield from _one_sided(list(programs.values()))
     together = _together(plan)
+    of_rank = {rank: program for program in programs.values() for rank in program.ranks}
     for why, first, then, is_certain in _orders(plan, kernel, programs):
         if not first or not then:
             continue  # they are not performed, which is said elsewhere
-        open_ = [(a, b) for a in first for b in then if not _is_before(a, b, together)]
+        open_ = [
+            (a, b)
+            for a in first
+            for b in then
+            if not _is_before(a, b, together) and not _leads(a, b, of_rank)
+        ]
         may_wait = any(one.place in one.program.waiting for one in (*first, *then))
         n_messages = len(_ranks(first)) * len(_ranks(then))
         if open_ and (is_certain or (not may_wait and n_messages <= MOST_MESSAGES)):
@@ -98,15 +104,15 @@ def _look_at(steps: Sequence[Step | OwnStep], ranks: frozenset[int]) -> _Program
     program = _Program(ranks)
     n_met: Counter[int | str] = Counter()
     place = 0
-    for step in steps:
+    for line, step in enumerate(steps):
         if isinstance(step, OwnStep):
             if step.words[0] != "tick":
                 word, number, others = step.words[0], int(step.words[1]), step.words[3:]
                 told = frozenset(map(int, others))
                 if word == "signal":
-                    program.signals.append((place, number, told))
+                    program.signals.append((place, number, told, line))
                 else:
-                    program.awaits.setdefault(number, []).append((place, told))
+                    program.awaits.setdefault(number, []).append((place, told, line))
             continue
         at = place if isinstance(step, SyncStep) else place + 1
         place += 2 * (at > place)
@@ -139,10 +145,10 @@ def _one_sided(programs: Sequence[_Program]) -> Iterator[str]:
         "signal": defaultdict(list), "await": defaultdict(list),
     }  # fmt: skip
     for program in programs:
-        for _, number, others in program.signals:
+        for _, number, others, _ in program.signals:
             sides["signal"][number].append((program, others))
         for number, lines in program.awaits.items():
-            sides["await"][number] += [(program, others) for _, others in lines]
+            sides["await"][number] += [(program, others) for _, others, _ in lines]
     for word, answer in (("signal", "await"), ("await", "signal")):
         for number, told in sides[word].items():
             answering = Counter(rank for one, _ in sides[answer][number] for rank in one.ranks)
@@ -227,9 +233,33 @@ def _is_before(a: _Point, b: _Point, together: dict[int | str, frozenset[int]]) 
     behind = bisect_right(a.program.signals, a.place, key=itemgetter(0))
     return any(
         b.ranks <= told
-        and any(place < b.place and a.ranks <= by for place, by in b.program.awaits.get(number, ()))
-        for _, number, told in islice(a.program.signals, behind, None)
+        and any(
+            place < b.place and a.ranks <= by for place, by, _ in b.program.awaits.get(number, ())
+        )
+        for _, number, told, _ in islice(a.program.signals, behind, None)
     )
+
+
+def _leads(a: _Point, b: _Point, of_rank: dict[int, _Program]) -> bool:
+    """Whether messages lead from each rank of one to each of the other, by way of others: a shell waits between its programs."""
+    for rank in a.ranks:
+        after: dict[
+            int, tuple[int, int]
+        ] = {}  # line and place of the first await behind ``a``, by rank
+        todo: list[tuple[int, int | None]] = [(rank, None)]
+        while todo:
+            sender, since = todo.pop()
+            for place, number, told, sent in of_rank[sender].signals:
+                if (place <= a.place) if since is None else (sent < since):
+                    continue
+                for other in told & of_rank.keys():
+                    for where, by, line in of_rank[other].awaits.get(number, ()):
+                        if sender in by and (other not in after or line < after[other][0]):
+                            after[other] = line, where
+                            todo.append((other, line))
+        if any(other != rank and after.get(other, (0, b.place))[1] >= b.place for other in b.ranks):
+            return False
+    return True
 
 
 def _ranks(points: Sequence[_Point]) -> frozenset[int]:

@@ -141,3 +141,18 @@ def test_no_wait_is_asked_for_beside_a_step_that_may_wait_itself(tmp_path: Path)
     plan = lower(kernel)
     assert "await" not in plan
     assert list(waiting_differences(read_plan(plan), kernel)) == []
+
+
+def test_a_wait_by_way_of_another_rank_is_one(tmp_path: Path) -> None:
+    """Rank 2 finds what rank 1 makes, and is told so by rank 0, which waits for rank 1."""
+    model = made_and_found()
+    kernel = make_kernel(model, km.written(model, tmp_path))
+    direct = lower(kernel)
+    assert " signal 1 1 2\n" in direct and " await 1 1 1\n" in direct
+    without = direct.replace(" signal 1 1 2\n", "").replace(" await 1 1 1\n", " await 1 1 0\n")
+    found = " await 0 1 1\n"
+    by_way = without.replace(found, f"{found} signal 1 1 2\n")
+    too_early = without.replace(found, f" signal 1 1 2\n{found}")
+    assert list(waiting_differences(read_plan(by_way), kernel)) == []
+    (said,) = waiting_differences(read_plan(too_early), kernel)
+    assert said.startswith("rank 2 does not wait for rank 1")
