@@ -74,9 +74,7 @@ class NfsMaker:
             ServiceError: it has more bytes than are wanted. XFS does not shrink.
         """
         node, device, size = _place(order)
-        there = self._image(node, order.space.id)
-        if there is None or there.state == "unmade":
-            raise ServiceError(f"server {node} has no such space any more")
+        there = self._made(node, order.space.id)
         if there.size_bytes > size:
             raise ServiceError(
                 f"a space of NFS does not shrink: it has {exact_size(there.size_bytes)}, and {exact_size(size)} are wanted. "
@@ -88,9 +86,7 @@ class NfsMaker:
     def change_access(self, order: Order) -> None:
         """Other rules. Ganesha looks at them with each request, so that they hold for mounts that there are."""
         node, device, _ = _place(order)
-        there = self._image(node, order.space.id)
-        if there is None or there.state == "unmade":
-            raise ServiceError(f"server {node} has no such space any more")
+        there = self._made(node, order.space.id)
         rules = exports.rules_text(exports.number_of(there), order.space.access)
         images.set_rules(self._host(node), device, order.space.id, rules)
         self._put_in_force(node)
@@ -118,6 +114,12 @@ class NfsMaker:
 
     def _image(self, node: str, space: str) -> Image | None:
         return next((each for each in self._images(node) if each.space == space), None)
+
+    def _made(self, node: str, space: str) -> Image:
+        there = self._image(node, space)
+        if there is None or there.state == "unmade":
+            raise ServiceError(f"server {node} has no such space any more")
+        return there
 
     def _images(self, node: str) -> tuple[Image, ...]:
         held = next((each for each in self.known.servers() if each.server.node == node), None)
