@@ -166,7 +166,8 @@ async def ask(
 
 
 def serve_spaces(folder: Path) -> None:
-    from wavetank.service.core.orders import Found, Order
+    from wavetank.service.core.orders import Found, Order, There
+    from wavetank.service.core.records import Server
     from wavetank.service.daemon.run import serve
     from wavetank.service.daemon.settings import Settings
     from wavetank.service.store.store import Store
@@ -177,8 +178,11 @@ def serve_spaces(folder: Path) -> None:
         def __init__(self, store: Store) -> None:
             self.store = store
 
-        def there(self) -> dict[str, Found]:
-            return {each: self.find(each) for each in self.store.ready_spaces()}
+        def see(self, server: Server) -> None:
+            raise AssertionError(f"reads add no server: {server}")
+
+        def there(self) -> There:
+            return There({each: self.find(each) for each in self.store.ready_spaces()})
 
         def find(self, space: str) -> Found:
             order = self.store.order(space)

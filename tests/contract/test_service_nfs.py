@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from nfs_service import MIB, Service, send, serving
+from nfs_service import MIB, ROOM, Service, send, serving
 from service_fakes import ip
 
 from waiting import HANG_S
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
 from wavetank.errors import WavetankError
+from wavetank.service.core.records import Device, Server
+from wavetank.service.daemon.registry import load_makers
 from wavetank.service.makers.nfs import exports, images
 from wavetank.service.makers.nfs.hosts import NodesOfClusters
+from wavetank.units import exact_size
 
 pytestmark = [pytest.mark.cluster]
 
@@ -81,6 +84,32 @@ def test_rules_hold_for_mounts_that_there_are(service: Service) -> None:
     assert ann.run(["cat", "/rules/file"]).stdout == "shown\n"  # and ann's mount lives on
     ann.run(["umount", "/rules"])
     service.delete(space)
+
+
+def test_a_server_that_cannot_serve_is_told_all_that_is_wrong(service: Service) -> None:
+    sees, node, server = load_makers(service.store)["nfs"].see, service.node, service.server
+    kept = service.store.servers()[0].server
+    sees(kept)
+    server.run(["sh", "-c", "mkdir -p /plain; : > /file; [ -b /block ] || mknod /block b 7 4095"])
+    server.run(["sh", "-c", f"echo mine > {service.device}/other"])
+    server.run(["sh", "-c", "mkdir -p /memory; mount -t tmpfs memory /memory"])
+    at = ["/no-such", "/file", "/block", "/plain", service.device, "/memory"]
+    devices = tuple(Device(name=name, size=4 * ROOM) for name in at)
+    with pytest.raises(WavetankError) as refused:
+        sees(Server(node=node, devices=devices, kinds=("nfs",)))
+    server.run(["umount", "/memory"])
+    server.run(["rm", f"{service.device}/other", "/block"])
+    for said in (
+        "there is no /no-such",
+        "/file is no folder",
+        "/block is a block device: mount",
+        "nothing is mounted at /plain",
+        f"{service.device} is in use: it holds other things than spaces (other)",
+        f"and spaces are to have {exact_size(4 * ROOM)} of it",
+        "/memory is a file system of type tmpfs",
+    ):
+        assert said in str(refused.value)
+    sees(kept)
 
 
 @pytest.mark.parametrize(

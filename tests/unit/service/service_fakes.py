@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from wavetank.errors import ServiceError
-from wavetank.service.core.orders import Found, Order
+from wavetank.service.core.orders import Found, Order, There
 from wavetank.service.core.records import (
     Access,
     Device,
@@ -62,6 +62,7 @@ class FolderMaker:
         folder: of all spaces.
         point: called before and after each thing that lasts; a test ends the process in it.
         broken: deed -> what it fails with.
+        away: server -> why it cannot be asked.
         calls: (deed, space) in order.
     """
 
@@ -70,15 +71,30 @@ class FolderMaker:
         self.folder.mkdir(exist_ok=True)
         self.point = point
         self.broken: dict[str, str] = {}
+        self.away: dict[str, str] = {}
         self.calls: list[tuple[str, str]] = []
 
-    def there(self) -> dict[str, Found]:
-        self._see("there")
-        found = (self.find(path.name) for path in sorted(self.folder.iterdir()))
-        return {each.space: each for each in found if each is not None}
+    def see(self, server: Server) -> None:
+        self._see("see")
+        if server.node in self.away:
+            raise ServiceError(self.away[server.node])
+
+    def there(self) -> There:
+        found = (self._found(path.name) for path in sorted(self.folder.iterdir()))
+        seen = (each for each in found if each is not None and not self._away(each))
+        return There({each.space: each for each in seen}, self.away)
 
     def find(self, space: str) -> Found | None:
         self._see("find")
+        found = self._found(space)
+        if found is not None and (why := self._away(found)):
+            raise ServiceError(why[0])
+        return found
+
+    def _away(self, found: Found) -> list[str]:
+        return [self.away[node] for node, _ in found.shares if node in self.away]
+
+    def _found(self, space: str) -> Found | None:
         path = self.folder / space
         if not path.is_dir():
             return None

@@ -29,15 +29,17 @@ class Service:
     def __init__(self, store, folder):
         self.store, self.now, self.seconds = store, Clock(), Seconds()
         self.woken = 0
+        self.maker = FolderMaker(folder)
         self.desk = Desk(
             store,
             frozenset({"glusterfs", "orangefs"}),
             self.now,
             self._wake,
+            self.maker.see,
             Rates(1000, 1000, self.seconds),
             Rates(0.5, 2, self.seconds),
         )
-        self.driver = Reconciler(store, FolderMaker(folder), self.now)
+        self.driver = Reconciler(store, self.maker, self.now)
         self.admin = TestClient(administrators_app(self.desk))
         self.application = tenants_app(self.desk)
         self.tokens = {}

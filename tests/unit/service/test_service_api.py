@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fastapi.testclient import TestClient
-from service_fakes import GIB
+from service_fakes import GIB, server
 from service_web import ASKED, Seconds, Service
 
 from wavetank.service.api.app import OPENAPI
@@ -153,7 +153,7 @@ def test_strangers_are_counted_and_written_down_only_as_often_as_they_may_ask(se
 
 def test_each_tenant_asks_at_its_own_rate(service):
     limited = Desk(
-        service.store, service.desk.kinds, service.now, lambda: None,
+        service.store, service.desk.kinds, service.now, lambda: None, service.maker.see,
         Rates(2, 3, service.seconds), service.desk.strangers,
     )  # fmt: skip
     service.application.state.desk = limited
@@ -164,6 +164,19 @@ def test_each_tenant_asks_at_its_own_rate(service):
     service.seconds.now_s += 0.5  # one more at 2 in a second
     assert [service.ann.get("/v1/spaces").status_code for _ in range(2)] == [200, 429]
     assert service.admin.get("/v1/spaces").status_code == 200
+
+
+def test_a_server_that_cannot_serve_is_refused_and_not_kept(service):
+    service.maker.broken = {"see": "server io9 cannot serve: nothing is mounted at /srv"}
+    body = server("io9", GIB).model_dump(exclude={"node"})
+    answer = service.admin.put("/v1/servers/io9", json=body)
+    assert (answer.status_code, answer.json()["code"]) == (422, "unfit")
+    assert "nothing is mounted at /srv" in answer.json()["message"]
+    assert "io9" not in {held.server.node for held in service.store.servers()}
+    row = service.store.audit(limit=1000)[-1]
+    assert (row.action, row.subject, row.outcome) == ("put server", "io9", "unfit")
+    service.maker.broken = {}
+    assert service.admin.put("/v1/servers/io9", json=body).status_code == 200
 
 
 def test_buckets_of_strangers_take_bounded_room():

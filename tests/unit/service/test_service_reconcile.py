@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from service_fakes import GIB, Clock, FolderMaker, ip, request, server, tenant
 
@@ -128,16 +130,40 @@ def test_a_removal_that_failed_is_never_undone(service):
 def test_servers_that_cannot_be_asked_make_nothing_fail(service):
     space = service.create()
     service.driver.settle()
-    service.maker.broken = {"find": "io0 does not answer", "there": "io0 does not answer"}
+    service.maker.away = {"io0": "io0 does not answer"}
     service.store.resize_space(space, Resize(size=2 * GIB), service.now(), "admin")
     service.driver.settle()
     service.driver.examine()
     service.driver.examine()
     assert service.store.space(space).state == "growing"
     assert service.kinds(space).count("unreachable") == 1
-    service.maker.broken = {}
+    service.maker.away = {}
     service.driver.settle()
     assert service.store.space(space).state == "ready"
+
+
+def test_where_one_server_is_away_spaces_of_the_others_are_looked_after(service):
+    hidden, lost, damaged = (
+        service.create(name, mode="dedicated") for name in ("hidden", "lost", "damaged")
+    )
+    service.driver.settle()
+    nodes = {each: service.store.order(each).shares[0].node for each in (hidden, lost, damaged)}
+    assert len(set(nodes.values())) == 3
+    service.maker.away = {nodes[hidden]: "it does not answer"}
+    shutil.rmtree(service.maker.folder / lost)
+    (service.maker.folder / damaged / "half").write_text("")
+    service.driver.examine()
+    service.driver.examine()
+    states = [service.store.space(each).state for each in (hidden, lost, damaged)]
+    assert states == ["ready", "failed", "ready"]
+    assert service.maker.find(damaged).whole
+    assert [service.kinds(each).count("unreachable") for each in nodes] == [1, 0, 0]
+    of_all = [each for each in service.store.events() if each.space is None]
+    told = [each.text for each in of_all if each.kind == "unreachable"]
+    assert told == ["it does not answer"]
+    service.maker.away = {}
+    service.driver.examine()
+    assert service.store.space(hidden).state == "ready"
 
 
 def test_a_maker_that_says_done_and_did_not_is_found_out(service):

@@ -89,11 +89,12 @@ def servers(desk: DeskHere) -> Servers:
 
 @router.put("/v1/servers/{node}")
 def put_server(node: Name, setting: ServerSetting, desk: DeskHere) -> Held:
-    """Add a server, or change what it gives."""
+    """Add a server, or change what it gives, once it was looked at and can serve."""
     try:
         server = Server(node=node, devices=setting.devices, kinds=setting.kinds)
     except ValidationError as error:
         raise Refused("invalid", f"server {node}: {explain(error)}") from error
+    desk.see_serves(server, "admin")
     return desk.store.put_server(server, desk.now())
 
 

@@ -9,9 +9,10 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from wavetank.errors import WavetankError
 from wavetank.service.api.rates import Rates
 from wavetank.service.core.classes import KINDS
-from wavetank.service.core.records import Kind
+from wavetank.service.core.records import Kind, Server
 from wavetank.service.core.refusals import Refused
 from wavetank.service.store.store import Store
 
@@ -25,6 +26,7 @@ class Desk:
         kinds: that a maker is there for.
         now: the time in UTC.
         wake: called after a request that leaves something to do.
+        look_at: raises a WavetankError where a server cannot serve what it is said to.
         rates: how often tenants may ask.
         strangers: how often who has no token may ask, by address.
     """
@@ -33,6 +35,7 @@ class Desk:
     kinds: frozenset[Kind]
     now: Callable[[], datetime]
     wake: Callable[[], None]
+    look_at: Callable[[Server], None]
     rates: Rates
     strangers: Rates
 
@@ -55,6 +58,18 @@ class Desk:
         if lack is not None:
             self.store.note(actor, "create space", subject, "not_offered", self.now(), lack)
             raise Refused("not_offered", lack)
+
+    def see_serves(self, server: Server, actor: str) -> None:
+        """See that a server can serve what it is said to, before it is kept.
+
+        Raises:
+            Refused: unfit, with what is wrong.
+        """
+        try:
+            self.look_at(server)
+        except WavetankError as error:
+            self.store.note(actor, "put server", server.node, "unfit", self.now(), str(error))
+            raise Refused("unfit", str(error)) from error
 
 
 async def _desk(request: Request) -> Desk:

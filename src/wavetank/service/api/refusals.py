@@ -22,6 +22,7 @@ from wavetank.service.core.refusals import Code, Refused
 
 STATUS: Mapping[Code, int] = {
     "invalid": 422,
+    "unfit": 422,
     "not_offered": 422,
     "unknown": 404,
     "exists": 409,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wavetank.service.core.records import Access, Share, Space
 
@@ -25,6 +25,19 @@ class Found:
     shares: Mapping[tuple[str, str], int]
     access: frozenset[Access]
     export: str
+
+
+@dataclass(frozen=True)
+class There:
+    """What is on the servers, as far as they can be asked.
+
+    Attributes:
+        spaces: by identity, whole or not.
+        away: server -> why it cannot be asked. Of its spaces nothing is known: not that they are not there.
+    """
+
+    spaces: Mapping[str, Found]
+    away: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

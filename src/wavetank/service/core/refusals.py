@@ -8,6 +8,7 @@ from wavetank.errors import ServiceError
 
 Code = Literal[
     "invalid",  # a value that cannot be, or values that do not fit together
+    "unfit",  # a server that cannot serve what it is said to
     "not_offered",  # this kind is not offered in this mode
     "unknown",  # no such tenant, space or server
     "exists",  # the name is taken by something else

@@ -102,6 +102,7 @@ async def _serve(
         kinds=frozenset(maker.makers),
         now=now,
         wake=loop.wake,
+        look_at=maker.see,
         rates=Rates(settings.rate_per_s, settings.burst, time.monotonic),
         strangers=Rates(STRANGERS_PER_S, STRANGERS_BURST, time.monotonic),
     )

@@ -6,11 +6,11 @@ there, not by what was written: an intent says that something may have been done
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from wavetank.errors import WavetankError
-from wavetank.service.core.orders import Found, Order
+from wavetank.service.core.orders import Found, Order, There
 from wavetank.service.core.refusals import Refused
 from wavetank.service.reconcile.decision import Deed, Step, next_step
 from wavetank.service.reconcile.maker import Maker
@@ -52,32 +52,40 @@ class Reconciler:
     def examine(self) -> None:
         """Look at all that is there: ready spaces that are not as wanted any more, and what is there of spaces that are gone.
 
-        What is there of a space that the store has never heard of is told as an event, and left: it may be data.
+        What is there of a space that the store has never heard of is told as an event, and left: it may be data. Spaces of a server that
+        cannot be asked stay as they are, and say so; all others are looked after.
 
         Raises:
             ServiceError: the store cannot be written.
         """
-        try:
-            there = self.maker.there()
-        except WavetankError as error:
-            self.store.tell(None, "unreachable", str(error), self.now())
-            return
+        there = self.maker.there()
+        if there.away:
+            self.store.tell(None, "unreachable", _told(there.away.values()), self.now())
         unknown = []
-        for identity in sorted(there):
+        for identity in sorted(there.spaces):
             try:
                 order = self.store.order(identity)
             except Refused:
                 unknown.append(identity)
                 continue
-            if next_step(order, there[identity]).do != "rest":
+            if next_step(order, there.spaces[identity]).do != "rest":
                 self._settle(identity)
         if unknown:
             text = f"on the servers and unknown to the service, left as it is: {', '.join(unknown)}"
             self.store.tell(None, "stray", text, self.now())
         for identity in self.store.ready_spaces():
-            if identity not in there:
-                self._settle(identity)
+            if identity not in there.spaces:
+                self._look_for(identity, there)
         self.settle()
+
+    def _look_for(self, identity: str, there: There) -> None:
+        """Look for a ready space that no server that can be asked has."""
+        order = self.store.order(identity)
+        nodes = {share.node for share in order.shares}
+        if why := [there.away[node] for node in sorted(nodes & there.away.keys())]:
+            self.store.tell(order.space, "unreachable", _told(why), self.now())
+        else:
+            self._settle(identity)
 
     def settle(self) -> int:
         """Do all that is to be done now, space by space; how many spaces there were to do something with.
@@ -144,3 +152,7 @@ class Reconciler:
             return not self.store.could_not(intent, space, str(error), self.now())
         self.store.did(intent, self.now())
         return True
+
+
+def _told(reasons: Iterable[str]) -> str:
+    return "; ".join(sorted(set(reasons)))

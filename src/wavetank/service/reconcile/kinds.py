@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from wavetank.errors import ServiceError
 from wavetank.service.core.classes import KINDS
-from wavetank.service.core.orders import Found, Order
-from wavetank.service.core.records import Kind
+from wavetank.service.core.orders import Found, Order, There
+from wavetank.service.core.records import Kind, Server
 from wavetank.service.reconcile.maker import Maker
 
 
@@ -21,11 +21,21 @@ class MakerOfKinds:
     def __init__(self, makers: Mapping[Kind, Maker]) -> None:
         self.makers = makers
 
-    def there(self) -> dict[str, Found]:
-        """All spaces of all makers; where one cannot ask its servers, nothing is known."""
-        return {
-            name: found for maker in self.makers.values() for name, found in maker.there().items()
-        }
+    def see(self, server: Server) -> None:
+        """See that a server can serve its kinds, as far as there are makers of them."""
+        for kind in server.kinds:
+            if kind in self.makers:
+                self.makers[kind].see(server)
+
+    def there(self) -> There:
+        """All spaces of all makers, and the servers that one of them cannot ask."""
+        spaces: dict[str, Found] = {}
+        away: dict[str, str] = {}
+        for maker in self.makers.values():
+            found = maker.there()
+            spaces |= found.spaces
+            away |= found.away
+        return There(spaces, away)
 
     def find(self, space: str) -> Found | None:
         """The space, of whichever maker has something of it."""

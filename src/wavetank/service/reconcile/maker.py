@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
-from wavetank.service.core.orders import Found, Order
+from wavetank.service.core.orders import Found, Order, There
+from wavetank.service.core.records import Server
 
 
 class Maker(Protocol):
@@ -15,12 +15,15 @@ class Maker(Protocol):
     again with the same order. A call that cannot be carried out raises a WavetankError, whose text a tenant may read.
     """
 
-    def there(self) -> Mapping[str, Found]:
-        """All spaces of this service that are on the servers, whole or not, by identity.
+    def see(self, server: Server) -> None:
+        """See that spaces can be made on a server, before the service takes it. Any thread may call.
 
         Raises:
-            WavetankError: a server cannot be asked. Nothing is known then: not that a space is not there.
+            WavetankError: they cannot, with all that is wrong.
         """
+
+    def there(self) -> There:
+        """All spaces of this service on the servers that can be asked, and the servers that cannot."""
 
     def find(self, space: str) -> Found | None:
         """One space as it is there; None when nothing of it is.

@@ -124,11 +124,12 @@ class Progress(Base):
             return True
 
     def tell(self, space: Space | None, kind: str, text: str, now: datetime) -> None:
-        """Add an event, unless the last one of the space says the same."""
+        """Add an event, unless the last one of the space says the same; without a space: the last one of this kind."""
+        of_kind = "" if space else "AND kind = ? "
         with self._connections.changing() as connection:
             last = connection.execute(
-                "SELECT kind, text FROM event WHERE space IS ? ORDER BY number DESC LIMIT 1",
-                (space and space.id,),
+                f"SELECT kind, text FROM event WHERE space IS ? {of_kind}ORDER BY number DESC LIMIT 1",  # noqa: S608
+                (space.id,) if space else (None, kind),
             ).fetchone()
             if last != (kind, text):
                 add_event(connection, space, kind, text, now)

@@ -16,16 +16,18 @@ left running ends first, and each may be run again from the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from wavetank.cluster.host import Finished, Host
 from wavetank.cluster.needs import Needs
 from wavetank.errors import RemoteCommandError, ServiceError
+from wavetank.units import exact_size
 
 ROOT = "wavetank-spaces"
 MOUNTS = "/run/wavetank-spaces"
 TIMEOUT_S = 1800.0
+LOOK_TIMEOUT_S = 45.0  # whoever adds a server waits for the look at it
 NOT_MOUNTED = 4
 """Exit status of scripts: the device is no mounted file system. An empty mount point would look like lost data."""
 
@@ -46,6 +48,44 @@ for device in "$@"; do
     rules=$(cat "$folder/rules" 2>/dev/null || :)
     printf 'space\\t%s\\t%s\\t%s\\t%s\\t%s\\t%s\\n' "${{id#new-}}" "$device" "$bytes" "$mounted" "$state" "$rules"
   done
+done
+"""
+# $1 how many programs, the programs, then device and bytes of each. Says a line for each thing that is wrong.
+# Network file systems are told by their type (sample of findmnt 2.38.1: "xfs"); an image on one would be another server's.
+LOOK = f"""set -u
+PATH=$PATH:/usr/sbin:/sbin
+n=$1
+shift
+while [ "$n" -gt 0 ]; do
+  command -v "$1" >/dev/null || echo "missing $1"
+  n=$((n - 1))
+  shift
+done
+while [ $# -gt 0 ]; do
+  at=$1
+  wanted=$2
+  shift 2
+  if [ ! -e "$at" ]; then
+    echo "wrong there is no $at"
+  elif [ -b "$at" ]; then
+    echo "wrong $at is a block device: mount a file system of it, and name the folder"
+  elif [ ! -d "$at" ]; then
+    echo "wrong $at is no folder"
+  elif ! mountpoint -q "$at"; then
+    echo "wrong nothing is mounted at $at: a device is a folder on which a local file system is mounted"
+  else
+    type=$(findmnt -n -o FSTYPE --mountpoint "$at" | tail -n 1)
+    case $type in
+    nfs* | cifs | smb* | ceph | lustre | fuse* | 9p | overlay | tmpfs | proc | sysfs)
+      echo "wrong $at is a file system of type $type: a device is a local one, on a disk" ;;
+    *)
+      [ -w "$at" ] || echo "wrong $at cannot be written"
+      has=$(($(stat -f -c '%b * %S' "$at")))
+      [ "$has" -ge "$wanted" ] || echo "small $at $has $wanted"
+      others=$(ls -A "$at" | grep -v -x -e {ROOT} -e 'lost+found' | head -n 3 | tr '\n' ' ')
+      [ -z "$others" ] || echo "wrong $at is in use: it holds other things than spaces (${{others% }})" ;;
+    esac
+  fi
 done
 """
 # $1 device, $2 space. What is mounted can neither be run nor be a device, should anybody on the server look into it.
@@ -158,6 +198,33 @@ def needs() -> Needs:
     )
 
 
+def problems_of(server: Host, needed: Needs, devices: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    """What keeps spaces from being made on a server; nothing of it is changed.
+
+    Args:
+        server: looked at.
+        needed: programs.
+        devices: folder and bytes that spaces are to have of it.
+
+    Raises:
+        ServiceError: it cannot be asked.
+    """
+    words = [str(len(needed.programs)), *needed.programs]
+    words += [word for at, size in devices for word in (at, str(size))]
+    said = do(server, "be looked at", LOOK, words, timeout_s=LOOK_TIMEOUT_S).stdout
+    return tuple(_problem(line, needed) for line in said.splitlines())
+
+
+def _problem(line: str, needed: Needs) -> str:
+    kind, _, rest = line.partition(" ")
+    if kind == "missing":
+        return f"program {rest} is missing there ({needed.how(rest)})"
+    if kind == "small":
+        at, has, wanted = rest.rsplit(" ", 2)
+        return f"{at} has {exact_size(int(has))}, and spaces are to have {exact_size(int(wanted))} of it"
+    return rest
+
+
 def images_of(server: Host, devices: Iterable[str]) -> tuple[Image, ...]:
     """All spaces on the devices of a server.
 
@@ -193,16 +260,24 @@ def remove(server: Host, device: str, space: str) -> None:
     do(server, f"remove {space}", REMOVE, [device, space])
 
 
-def do(server: Host, what: str, script: str, words: list[str], stdin: str = "") -> Finished:
+def do(
+    server: Host,
+    what: str,
+    script: str,
+    words: list[str],
+    stdin: str = "",
+    timeout_s: float = TIMEOUT_S,
+) -> Finished:
     """Run a script on a server.
 
     Raises:
         ServiceError: it failed. A tenant may read it.
     """
     try:
-        return server.run(["sh", "-c", script, "sh", *words], timeout_s=TIMEOUT_S, stdin=stdin)
+        return server.run(["sh", "-c", script, "sh", *words], timeout_s=timeout_s, stdin=stdin)
     except RemoteCommandError as error:
-        said = error.stderr_tail.splitlines()[-1:] or [f"status {error.status}"]
+        how = "it took too long" if error.status is None else f"status {error.status}"
+        said = error.stderr_tail.splitlines()[-1:] or [how]
         if error.status == NOT_MOUNTED:
             said = ["a device of its spaces is not mounted. Mount it"]
         raise ServiceError(f"server {server.name} cannot {what}: {said[0]}") from error

@@ -12,9 +12,9 @@ from typing import Protocol
 from wavetank.cluster.filesystems.nfs_export import ganesha
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
-from wavetank.errors import ServiceError
-from wavetank.service.core.orders import Found, Order
-from wavetank.service.core.records import Held
+from wavetank.errors import ServiceError, WavetankError
+from wavetank.service.core.orders import Found, Order, There
+from wavetank.service.core.records import Held, Server
 from wavetank.service.makers.nfs import exports, images
 from wavetank.service.makers.nfs.images import Image
 from wavetank.units import exact_size
@@ -43,12 +43,27 @@ class NfsMaker:
         self.known = known
         self.hosts = hosts
 
-    def there(self) -> Mapping[str, Found]:
-        """All spaces on all servers for NFS."""
+    def see(self, server: Server) -> None:
+        """See that a server is reached, has the programs, and that its devices are local file systems for spaces alone.
+
+        Raises:
+            ServiceError: naming all that is wrong.
+        """
+        devices = [(device.name, device.size) for device in server.devices]
+        problems = images.problems_of(self._host(server.node), needs(), devices)
+        if problems:
+            raise ServiceError(f"server {server.node} cannot serve NFS: {'; '.join(problems)}")
+
+    def there(self) -> There:
+        """All spaces on all servers for NFS that can be asked."""
         found: dict[str, Found] = {}
+        away: dict[str, str] = {}
         for node in self._nodes():
-            found |= self._found_on(node)
-        return found
+            try:
+                found |= self._found_on(node)
+            except WavetankError as error:
+                away[node] = str(error)
+        return There(found, away)
 
     def find(self, space: str) -> Found | None:
         """One space. A server is asked that has, or had, a share of it; all are, where none does."""
