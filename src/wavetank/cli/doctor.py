@@ -29,17 +29,25 @@ DEFINITIONS = (ABILITIES,)
 
 
 @click.command(name="doctor")
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Boot a guest by KVM again, whatever one said since this machine started.",
+)
 @format_option
-def command(output_format: str) -> None:
+def command(again: bool, output_format: str) -> None:
     """Say what this machine can do, what is missing, what that costs, and how to install it.
 
     Exit status 1 only when the tool can do nothing here: its C parts are not built.
 
     Example: wavetank doctor --format json
     """
+    from wavetank.cluster.guests import kvm_probe
     from wavetank.doctor import can_work, examine
     from wavetank.errors import WavetankError
 
+    if again:
+        kvm_probe.forget()
     findings = examine()
     missing = sum(f.state != "ok" for f in findings)
     note = (

@@ -6,16 +6,19 @@ In machines that are guests themselves /dev/kvm may answer, and run one instruct
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import logging
+import os
+import signal
 import subprocess
 from pathlib import Path
 
 from wavetank.cluster.guests import qemu
 from wavetank.cluster.guests.initramfs import CACHE, archive
 from wavetank.document import write_whole
-from wavetank.errors import WavetankError
+from wavetank.errors import ProviderError, WavetankError
 
 log = logging.getLogger(__name__)
 
@@ -23,6 +26,10 @@ PROBE_S = 60.0
 """A kernel boots by KVM in about a second; the rest is for a machine with much other work."""
 MEMORY_MIB = 256
 BOOTED = "wavetank: booted"
+KEPT = "kvm-probe.json"
+PASSING = (os.strerror(errno.EBUSY), os.strerror(errno.ENOMEM), os.strerror(errno.EAGAIN))
+"""What QEMU says of a failure that may have passed when it is asked again. Sample (QEMU 7.2):
+``Could not access KVM kernel module: Device or resource busy``."""
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 INIT = f"""#!/bin/busybox sh
 /bin/busybox mount -t devtmpfs devtmpfs /dev
@@ -36,13 +43,15 @@ def reason_against(
 ) -> str | None:
     """Why no guest boots by KVM, with what to do; None where one did. Tried once after each start of this machine.
 
+    A failure that may pass (the device is busy, memory is short) is not kept, and is tried again by whoever asks next.
+
     Args:
         image: of the kernel.
         busybox: a static one.
         cache: where the initial root and the answer are kept.
         timeout_s: within which the guest has to boot.
     """
-    kept = cache / "kvm-probe.json"
+    kept = cache / KEPT
     asked = {"boot": BOOT_ID.read_text().strip(), "image": str(image), "size": image.stat().st_size}
     with contextlib.suppress(OSError, ValueError):
         answer = json.loads(kept.read_text())
@@ -54,11 +63,26 @@ def reason_against(
     try:
         cache.mkdir(parents=True, exist_ok=True)
         write_whole(initial_root, _initial_root(busybox))
-        reason = _boot(image, initial_root, timeout_s)
-        write_whole(kept, json.dumps({"asked": asked, "reason": reason}))
+        reason, passes = _boot(image, initial_root, timeout_s)
+        if not passes:
+            write_whole(kept, json.dumps({"asked": asked, "reason": reason}))
     except (OSError, WavetankError) as error:
         return f"whether /dev/kvm runs guests is not known ({error}): run with sudo"
     return reason
+
+
+def forget(cache: Path = CACHE) -> None:
+    """Forget the answer, so that whoever asks next boots a guest again.
+
+    Raises:
+        ProviderError: it cannot be removed.
+    """
+    try:
+        (cache / KEPT).unlink(missing_ok=True)
+    except OSError as error:
+        raise ProviderError(
+            f"cannot remove {cache / KEPT} to ask KVM again: {error.strerror}. Run with sudo"
+        ) from error
 
 
 def _initial_root(busybox: Path) -> bytes:
@@ -71,8 +95,12 @@ def _initial_root(busybox: Path) -> bytes:
     )
 
 
-def _boot(image: Path, initial_root: Path, timeout_s: float) -> str | None:
-    """Boot; the guest ends with this process, whatever that dies of."""
+def _boot(image: Path, initial_root: Path, timeout_s: float) -> tuple[str | None, bool]:
+    """Boot; the guest ends with this process, whatever that dies of.
+
+    Returns:
+        Why it did not boot, with what to do; None where it did. Then whether that may pass.
+    """
     words = qemu.start(
         with_kvm=True, processors=1, memory_mib=MEMORY_MIB, image=image, initial_root=initial_root
     )
@@ -80,11 +108,13 @@ def _boot(image: Path, initial_root: Path, timeout_s: float) -> str | None:
         ["setpriv", "--pdeathsig", "KILL", *words],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
+    late = False
     with process:
         try:
             said, _ = process.communicate(timeout=timeout_s)
             did = f"ended with status {process.returncode} before it had booted"
         except subprocess.TimeoutExpired:
+            late = True
             process.kill()
             said, _ = process.communicate()
             did = f"did not boot within {timeout_s:g} s"
@@ -93,10 +123,18 @@ def _boot(image: Path, initial_root: Path, timeout_s: float) -> str | None:
             raise
     lines = said.decode(errors="replace").split("\n")
     if any(BOOTED in line for line in lines):
-        return None
+        return None, False
     last = next((line.strip() for line in reversed(lines) if line.strip()), "nothing")
+    # whoever is short of memory ends programs by this signal; ours comes where the time is over
+    killed = process.returncode == -signal.SIGKILL and not late
+    passes = killed or any(sign in line for line in lines for sign in PASSING)
     last = last.replace(": ", " - ")  # behind the first colon of a reason is what to do
     return (
         f"/dev/kvm is there, but a guest {did} (last on its console - {last}): "
-        "use a machine that is no guest itself"
+        + (
+            "this may pass, so ask again later"
+            if passes
+            else "use a machine that is no guest itself"
+        ),
+        passes,
     )
