@@ -9,6 +9,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import click
 import pytest
 from click.testing import CliRunner
 from service_web import Service
@@ -30,9 +31,10 @@ class Terminal:
 
     def __call__(self, line):
         result = CliRunner().invoke(cli, line.split())
+        self.told = result.stderr.splitlines()
         if result.exception is not None:
             raise result.exception
-        return result.output
+        return result.stdout
 
     def rows(self, line, key="spaces"):
         return json.loads(self(f"{line} --format json"))[key]
@@ -99,6 +101,56 @@ def test_what_failed_is_told_and_can_be_tried_again(terminal):
     assert "no space left on device" in terminal("space list")
     terminal.service.driver.maker.broken = {}
     assert terminal.rows("space retry data --wait")[0]["state"] == "ready"
+
+
+def test_waiting_tells_what_happens_once_each_and_counts_what_comes_again(terminal, monkeypatch):
+    service, pauses = terminal.service, []
+
+    def pause():
+        pauses.append(1)
+        broken = len(pauses) <= 5
+        service.driver.maker.broken = {"find": "io0 does not answer"} if broken else {}
+        service.driver.settle()
+
+    monkeypatch.setattr("wavetank.cli.space._pause", pause)
+    terminal(f"{CREATE} --wait")
+    assert [line.partition("data: ")[2] for line in terminal.told] == [
+        "requested: shared glusterfs, 1 GiB on 1 server",
+        "unreachable: io0 does not answer",
+        "unreachable: the same 5 times by now",
+        "making: its place on servers is kept",
+        "step: make: nothing of it is there yet",
+        f"ready: server:/{terminal.rows('space list')[0]['id']}",
+    ]
+    kinds = {
+        each["kind"]: each["times"]
+        for each in terminal.rows("space show data", "events_of_a_space")
+    }
+    assert (kinds["unreachable"], kinds["ready"]) == (5, 1)
+    terminal("space grow data --size 2GiB --wait")  # what was before is not told again
+    kinds = [line.partition("data: ")[2].partition(":")[0] for line in terminal.told]
+    assert (kinds[0], kinds[-1], kinds.count("ready")) == ("growing", "ready", 1)
+
+
+def test_who_stops_waiting_is_told_that_the_space_goes_on(terminal, monkeypatch):
+    pauses = []
+
+    def pause():
+        pauses.append(1)
+        terminal.service.driver.settle()
+        if len(pauses) == 3:
+            raise KeyboardInterrupt
+
+    terminal.service.driver.maker.broken = {"find": "io0 does not answer"}
+    monkeypatch.setattr("wavetank.cli.space._pause", pause)
+    with pytest.raises((KeyboardInterrupt, click.Abort, SystemExit)):
+        terminal(f"{CREATE} --wait")
+    told = [line for line in terminal.told if line.startswith("wavetank: ")]
+    assert [line.removeprefix("wavetank: ") for line in told[-2:]] == [
+        "data: unreachable: the same 3 times by now",
+        "no longer waiting: the service goes on with space 'data'. See how far it is: wavetank space show data",
+    ]
+    assert terminal.rows("space list")[0]["state"] == "requested"
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,9 @@ def service_of_tenant() -> Iterator[Spaces]:
 def wait_option(command: F) -> F:
     """Add ``--wait``."""
     return click.option(
-        "--wait", is_flag=True, help="Return when it is done; fail with the reason if it fails."
+        "--wait",
+        is_flag=True,
+        help="Return when it is done, and tell what happens meanwhile; fail with the reason if it fails.",
     )(command)
 
 
@@ -316,7 +318,19 @@ def rules_of(texts: Sequence[str]) -> tuple[Access, ...]:
 
 
 def _waited(spaces: Spaces, space: Space, wait: bool) -> Space:
-    return spaces.settled(space, _pause) if wait else space
+    if not wait:
+        return space
+    try:
+        return spaces.settled(space, _pause, _say)
+    except (KeyboardInterrupt, SystemExit):
+        _say(
+            f"no longer waiting: the service goes on with space {space.name!r}. See how far it is: wavetank space show {space.name}"
+        )
+        raise
+
+
+def _say(line: str) -> None:
+    click.echo(f"wavetank: {line}", err=True)
 
 
 def _pause() -> None:

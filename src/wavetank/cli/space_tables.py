@@ -44,6 +44,7 @@ EVENTS: Definition[Event] = Definition(
     (
         Column("at_utc", "Time (UTC)", lambda i: i.at_utc.isoformat(timespec="seconds")),
         Column("kind", "Kind", lambda i: i.kind),
+        Column("times", "Times", lambda i: i.times, kind="integer"),
         Column("text", "Text", lambda i: i.text, wide=True),
     ),
     command="space show",

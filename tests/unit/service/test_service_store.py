@@ -273,11 +273,25 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path):
     with sqlite3.connect(folder / DATABASE) as connection:
         connection.execute("PRAGMA user_version = 7")
     connection.close()
-    with pytest.raises(ServiceError, match="schema 7, this one reads 2"), open_store(folder):
+    with pytest.raises(ServiceError, match="schema 7, this one reads 3"), open_store(folder):
         raise AssertionError
     (tmp_path / "file").write_text("")
     with pytest.raises(ServiceError, match="Choose another folder"), open_store(tmp_path / "file"):
         raise AssertionError
+
+
+def test_a_folder_of_the_version_before_is_brought_to_this_one(tmp_path):
+    with open_store(tmp_path) as store:
+        store.put_tenant(tenant("ann"), NOON)
+        store.tell(None, "stray", "sp-1", NOON)
+        before = store.events()
+    with sqlite3.connect(tmp_path / DATABASE) as connection:  # what version 2 had
+        connection.execute("ALTER TABLE event DROP COLUMN times")
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    for _ in range(2):
+        with open_store(tmp_path) as store:
+            assert (store.events(), store.tenant("ann").name) == (before, "ann")
 
 
 def test_what_is_kept_is_there_for_the_next_process(tmp_path):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from wavetank.errors import ServiceError, UsageError
 from wavetank.service.client.connection import AnsweredError, Connection
+from wavetank.service.client.news import News
 from wavetank.service.core.answers import EventPage, SpacePage
 from wavetank.service.core.records import Access, Event, Resize, Space, SpaceRequest
 from wavetank.service.core.states import UNSETTLED
@@ -113,19 +115,31 @@ class Spaces:
         """Ask for what failed to be tried again."""
         return self.service.send("POST", f"/v1/spaces/{self.named(name).id}/retry", Space)
 
-    def settled(self, space: Space, pause: Callable[[], None]) -> Space:
+    def settled(self, space: Space, pause: Callable[[], None], say: Callable[[str], None]) -> Space:
         """Wait until nothing is to be done with a space any more.
 
         Args:
             space: as it was last seen.
             pause: called between two looks.
+            say: is given a line for each event of the space, as it comes.
 
         Raises:
             ServiceError: it has failed, with the reason.
         """
-        while space.state in UNSETTLED:
-            pause()
-            space = self.service.get(f"/v1/spaces/{space.id}", Space)
+        news, waited = News(self.service, space, say), False
+        try:
+            while space.state in UNSETTLED:
+                news.tell()
+                pause()
+                space, waited = self.service.get(f"/v1/spaces/{space.id}", Space), True
+            if waited:
+                news.tell(but="failed")  # the error says it
+        except (KeyboardInterrupt, SystemExit):
+            with suppress(ServiceError):  # whoever leaves does not wait for the service
+                news.tell()
+            raise
+        finally:
+            news.end()
         if space.state == "failed":
             raise ServiceError(f"space {space.name!r} has failed: {space.reason}")
         return space

@@ -266,6 +266,9 @@ class Event(Record):
     space: str | None = Field(description="identity of the space")
     kind: str = Field(description="one word: requested, making, ready, failed, ...")
     text: str
+    times: int = Field(
+        default=1, description="how often it came in a row; at_utc is the first time"
+    )
 
 
 class AuditRow(Record):

@@ -11,6 +11,7 @@ from datetime import datetime
 
 from wavetank.service.core import changes, placement
 from wavetank.service.core.records import Space
+from wavetank.service.core.states import UNSETTLED
 from wavetank.service.store.base import Base
 from wavetank.service.store.rows import (
     Connection,
@@ -124,15 +125,20 @@ class Progress(Base):
             return True
 
     def tell(self, space: Space | None, kind: str, text: str, now: datetime) -> None:
-        """Add an event, unless the last one of the space says the same; without a space: the last one of this kind."""
+        """Add an event, unless the last one of the space says the same; without a space: the last one of this kind.
+
+        What keeps something that is to be done from being done is counted then.
+        """
         of_kind = "" if space else "AND kind = ? "
         with self._connections.changing() as connection:
             last = connection.execute(
-                f"SELECT kind, text FROM event WHERE space IS ? {of_kind}ORDER BY number DESC LIMIT 1",  # noqa: S608
+                f"SELECT number, kind, text FROM event WHERE space IS ? {of_kind}ORDER BY number DESC LIMIT 1",  # noqa: S608
                 (space.id,) if space else (None, kind),
             ).fetchone()
-            if last != (kind, text):
+            if last is None or last[1:] != (kind, text):
                 add_event(connection, space, kind, text, now)
+            elif space is not None and space.state in UNSETTLED:
+                connection.execute("UPDATE event SET times = times + 1 WHERE number = ?", last[:1])
 
 
 def _close(connection: Connection, intent: Intent, outcome: str, now: datetime) -> None:

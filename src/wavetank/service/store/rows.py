@@ -199,9 +199,15 @@ def add_event(
 
 def event_record(row: Sequence[Any]) -> Event:
     """An event of a row."""
-    number, at_utc, tenant, space, kind, text = row
+    number, at_utc, tenant, space, kind, text, times = row
     return Event(
-        number=number, at_utc=time_of(at_utc), tenant=tenant, space=space, kind=kind, text=text
+        number=number,
+        at_utc=time_of(at_utc),
+        tenant=tenant,
+        space=space,
+        kind=kind,
+        text=text,
+        times=times,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wavetank.service.core.states import UNSETTLED
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _UNSETTLED = ", ".join(f"'{state}'" for state in UNSETTLED)
 
@@ -97,7 +97,8 @@ CREATE TABLE IF NOT EXISTS event (
     tenant TEXT,
     space TEXT,
     kind TEXT NOT NULL,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    times INTEGER NOT NULL DEFAULT 1
 );
 CREATE INDEX IF NOT EXISTS event_tenant ON event (tenant, number);
 CREATE INDEX IF NOT EXISTS event_space ON event (space, number);
@@ -116,12 +117,15 @@ CREATE TABLE IF NOT EXISTS mark (
 ) WITHOUT ROWID;
 """
 
+LATER = {2: ("ALTER TABLE event ADD COLUMN times INTEGER NOT NULL DEFAULT 1",)}
+"""Version of a database -> what makes it one of the next version. New columns are the last ones of their tables."""
+
 SPACE_COLUMNS = (
     "id", "tenant", "name", "size", "kind", "mode", "servers", "devices_per_server", "stripe_size",
     "redundancy", "state", "generation", "made_generation", "failed_in", "reason", "export",
     "created_utc", "changed_utc",
 )  # fmt: skip
-EVENT_COLUMNS = "number, at_utc, tenant, space, kind, text"
+EVENT_COLUMNS = "number, at_utc, tenant, space, kind, text, times"
 
 _SPACES = f"SELECT {', '.join(SPACE_COLUMNS)} FROM space"  # noqa: S608 - names from above
 _EVENTS = f"SELECT {EVENT_COLUMNS} FROM event"  # noqa: S608
