@@ -7,12 +7,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import boto3
 import botocore.exceptions as broken
 from botocore.config import Config
+from botocore.parsers import ResponseParserError
 
+from wavetank.cluster.clouds.aws.answers import (
+    WHAT_TO_DO,
+    Answer,
+    NoAnswerError,
+    look_at,
+    no_answer,
+)
 from wavetank.cluster.clouds.cloud import CapacityError, RefusedError
 from wavetank.errors import ProviderError
 
@@ -115,14 +124,16 @@ class Account:
             CapacityError: the zone has no room.
             ThrottledError: too many calls.
             AnswerError: any other answer.
+            NoAnswerError: what came back is none of AWS.
             ProviderError: AWS cannot be reached.
         """
         action = f"{IAM_NAMES.get(service, service)}:{operation}"
+        asked_where = f"{action} in {self.region}"
         try:
             client = self._client(service)
             found: dict[str, Any] = getattr(client, _method(operation))(**asked)
         except broken.ClientError as error:
-            raise _meaning(error.response.get("Error", {}), action) from error
+            raise _meaning(error.response.get("Error", {}), action, self.region) from error
         except (
             broken.NoCredentialsError,
             broken.PartialCredentialsError,
@@ -132,11 +143,13 @@ class Account:
             broken.ProfileNotFound,
         ) as error:
             raise RefusedError(f"AWS: no credentials: {error}. {HOW_CREDENTIALS}") from error
+        except ResponseParserError as error:  # of an answer that has its own form, and is damaged
+            raise NoAnswerError(f"AWS: {asked_where}: {error}. {WHAT_TO_DO}") from error
         except broken.BotoCoreError as error:
             raise ProviderError(
-                f"AWS: {action} in {self.region}: {error}. Is the network up, and the region's name right?"
+                f"AWS: {asked_where}: {error}. Is the network up, and the region's name right?"
             ) from error
-        return found
+        return Answer(found, asked_where)
 
     def pages(
         self, service: str, operation: str, items: str, **asked: object
@@ -161,7 +174,14 @@ class Account:
 
     def _client(self, service: str) -> Any:  # noqa: ANN401 - boto3 makes its classes as it runs
         if service not in self._clients:
-            self._clients[service] = self._session.client(service, config=Config(**SETTINGS))
+            try:
+                client = self._session.client(service, config=Config(**SETTINGS))
+            except ValueError as error:  # botocore's for an endpoint that is none
+                raise ProviderError(
+                    f"AWS: {service} in {self.region}: {error}. Look at AWS_ENDPOINT_URL and endpoint_url of ~/.aws/config"
+                ) from error
+            client.meta.events.register("before-parse", partial(look_at, region=self.region))
+            self._clients[service] = client
         return self._clients[service]
 
 
@@ -170,8 +190,10 @@ def _method(operation: str) -> str:
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in operation)[1:]
 
 
-def _meaning(said: Mapping[str, str], action: str) -> ProviderError:
+def _meaning(said: Mapping[str, str], action: str, region: str) -> ProviderError:
     code, message = said.get("Code", "unknown"), said.get("Message", "")
+    if code.isdigit():  # botocore's, where the body says nothing
+        return no_answer(f"{action} in {region}", code, message)
     if code in NO_CAPACITY:
         return CapacityError(f"{code}: {message}")
     if code in NOT_ACCEPTED:

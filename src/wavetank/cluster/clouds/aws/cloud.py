@@ -6,6 +6,8 @@ Each call that makes something carries all tags, so that there is no moment in w
 from __future__ import annotations
 
 import contextlib
+import http.client
+import ipaddress
 import itertools
 import json
 import urllib.request
@@ -103,8 +105,9 @@ class AwsCloud:
         """Of this machine, by AWS's own service."""
         try:
             with urllib.request.urlopen(MY_ADDRESS, timeout=ADDRESS_TIMEOUT_S) as answer:
-                return str(answer.read(64).decode().strip())
-        except OSError as error:
+                return str(ipaddress.IPv4Address(answer.read(64).decode().strip()))
+        # a proxy's page is no address, nor is half of one
+        except (OSError, ValueError, http.client.HTTPException) as error:
             raise ProviderError(
                 f"this machine's public address is not known ({MY_ADDRESS}: {error}): write cloud.ssh_from, e.g. 192.0.2.7/32"
             ) from error
