@@ -1,4 +1,4 @@
-"""Points of a timeline, of many parts of phases at once: those without lists.
+"""Points of a timeline, of many parts of phases at once: all but those of very many rows.
 
 Reads the parts' rows and the idle times; leaves the points that ``timeline`` finds for one part at a time.
 """
@@ -6,7 +6,7 @@ Reads the parts' rows and the idle times; leaves the points that ``timeline`` fi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from wavetank.model.compression.folded_table import Folded
 from wavetank.model.document.timeline import PointColumns, Timeline
 from wavetank.model.phases.activity import Activity
 from wavetank.model.summary.run_times import IdleTimes
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 LINE = 3
 """Operations of a run that are more than two places that any line goes through."""
@@ -70,7 +70,8 @@ class _Pieces:
         gap: number of idle times before it.
         row: of DataRows.
         low, high: of the row its first operation, and the one after its last.
-        edges: first and last gap of each part.
+        first_gap, last_gap: of its part.
+        listed: whether some rows of its part have lists.
     """
 
     part: Int64Array
@@ -78,13 +79,39 @@ class _Pieces:
     row: Int64Array
     low: Int64Array
     high: Int64Array
-    edges: tuple[Int64Array, Int64Array]
+    first_gap: Int64Array
+    last_gap: Int64Array
+    listed: BoolArray
+
+    def some(self, which: BoolArray) -> _Pieces:
+        """Those of them."""
+        return _Pieces(*(getattr(self, field.name)[which] for field in fields(self)))
+
+
+@dataclass(frozen=True)
+class _Stretches:
+    """The stretches of pieces, in their order.
+
+    Attributes:
+        of: the stretch of each piece.
+        first: the first piece of each stretch.
+        part: position of each one's part among those that were asked for.
+        beside: stretches of its part.
+        start_ns, end_ns: when each began and ended; UNKNOWN without times.
+    """
+
+    of: Int64Array
+    first: Int64Array
+    part: Int64Array
+    beside: Int64Array
+    start_ns: Int64Array
+    end_ns: Int64Array
 
 
 def points_of_parts(
     activity: Activity, own: Sequence[int], idle: IdleTimes, body: Int64Array, room: int
 ) -> Points:  # fmt: skip
-    """The points of those parts that have no lists and not too many rows.
+    """The points of those parts that have not too many rows.
 
     Args:
         activity: the trace taken apart.
@@ -93,19 +120,81 @@ def points_of_parts(
         body: of each row of the table, operations from one of the row to its next.
         room: points that are wanted of a part at most.
     """
-    data, table, limits = activity.data, activity.rows.table, activity.thresholds
-    pieces = _cut(activity, own, idle, body)
-    if not len(pieces.part):
-        return np.zeros((11, 0), dtype=np.int64)
+    pieces, numbers = _cut(activity, own, idle, body), np.array(own, dtype=np.int64)
+    return np.concatenate(
+        [
+            _lines(activity, numbers, pieces.some(~pieces.listed), idle, room),
+            _places(activity, numbers, pieces.some(pieces.listed), idle, room),
+        ],
+        axis=1,
+    )
+
+
+def _stretches(table: Folded, source: Int64Array, pieces: _Pieces, idle: IdleTimes) -> _Stretches:
+    """The stretches of pieces whose rows are ``source`` in the table."""
     new = np.ones(len(pieces.part), dtype=bool)
     new[1:] = (pieces.part[1:] != pieces.part[:-1]) | (pieces.gap[1:] != pieces.gap[:-1])
-    start, stretch = np.flatnonzero(new), np.cumsum(new) - 1
-    length = np.diff(start, append=len(stretch))
+    first = np.flatnonzero(new)
+    part = pieces.part[first]
+    beside = np.bincount(part)[part]
+    return _Stretches(
+        np.cumsum(new) - 1, first, part, beside, *_spans(table, source, first, pieces, idle)
+    )
+
+
+def _places(
+    activity: Activity, own: Int64Array, pieces: _Pieces, idle: IdleTimes, room: int
+) -> Points:
+    """Evenly spaced operations of each stretch, each for those up to the next one: between places there is no line.
+
+    Rows with lists hold many places. As if all operations of a stretch were equally long.
+    """
+    if not len(pieces.part):
+        return np.zeros((11, 0), dtype=np.int64)
+    data, table = activity.data, activity.rows.table
+    stretches = _stretches(table, data.row[pieces.row], pieces, idle)
+    length = pieces.high - pieces.low
+    ends = np.cumsum(length)
+    n = np.add.reduceat(length, stretches.first)
+    most = min(activity.thresholds.scattered_points, room) // stretches.beside
+    n_points = np.minimum(np.maximum(most, 1), n)
+    # Point p of a stretch's n begins at its operation n_operations * p // n.
+    of = np.repeat(np.arange(len(n)), n_points)
+    nth = np.arange(len(of)) - np.repeat(np.cumsum(n_points) - n_points, n_points)
+    begin, end = nth * n[of] // n_points[of], (nth + 1) * n[of] // n_points[of]
+    operation = (np.cumsum(n) - n)[of] + begin
+    at = np.searchsorted(ends, operation, side="right")
+    row = pieces.row[at]
+    within = pieces.low[at] + operation - (ends - length)[at]
+    offsets, source = data.offsets(row, within), data.row[row]
+    ticks = table.tick[source] + within * table.tick_step[source]
+    next_tick = np.append(ticks[1:], ticks[-1:])
+    last = np.flatnonzero(nth == n_points[of] - 1)
+    next_tick[last] = ticks[last]
+    start, timed = stretches.start_ns[of], stretches.start_ns[of] != UNKNOWN
+    span, count = (stretches.end_ns - stretches.start_ns)[of], end - begin
+    return np.stack([
+        own[stretches.part[of]], data.op[row], data.sizes(row, within), count, ticks, next_tick,
+        np.where(timed, start + span * begin // n[of], UNKNOWN),
+        np.where(timed, start + span * end // n[of], UNKNOWN),
+        offsets, offsets, count > 1,
+    ])  # fmt: skip
+
+
+def _lines(
+    activity: Activity, own: Int64Array, pieces: _Pieces, idle: IdleTimes, room: int
+) -> Points:
+    """Each stretch in pieces of equally many rows, a point for each call of one."""
+    if not len(pieces.part):
+        return np.zeros((11, 0), dtype=np.int64)
+    data, table, limits = activity.data, activity.rows.table, activity.thresholds
     source, op = data.row[pieces.row], data.op[pieces.row].astype(np.int64)
-    span = _spans(table, source, start, pieces, idle)
+    stretches = _stretches(table, source, pieces, idle)
+    start, stretch = stretches.first, stretches.of
+    length = np.diff(start, append=len(stretch))
     scattered = _lead_back(stretch, op, data.offsets(pieces.row, pieces.low), len(start))
     most = np.minimum(np.where(scattered, limits.scattered_points, limits.part_points), room)
-    most //= np.bincount(pieces.part[start])[pieces.part[start]]  # stretches of the part
+    most //= stretches.beside
     most = np.maximum(1, np.minimum(most, length))
     # Piece p of n rows begins at row n * p // pieces.
     within = np.arange(len(stretch)) - start[stretch]
@@ -125,11 +214,11 @@ def points_of_parts(
     last = data.offsets(pieces.row[tail], pieces.high[tail] - 1)
     apart = (first != UNKNOWN) & scattered[of] & (n > 1) & ((n_rows > 1) | (n < LINE))
     head_row, tail_row = source[head], source[tail]
-    since = np.maximum(table.start_ns[head_row], span[0][of])
-    until = np.maximum(since, np.minimum(table.end_ns[tail_row], span[1][of]))
-    timed = span[0][of] != UNKNOWN
+    since = np.maximum(table.start_ns[head_row], stretches.start_ns[of])
+    until = np.maximum(since, np.minimum(table.end_ns[tail_row], stretches.end_ns[of]))
+    timed = stretches.start_ns[of] != UNKNOWN
     return np.stack([
-        np.array(own, dtype=np.int64)[pieces.part[head]], op[head], data.size[pieces.row[head]], n,
+        own[pieces.part[head]], op[head], data.size[pieces.row[head]], n,
         table.tick[head_row] + pieces.low[head] * table.tick_step[head_row],
         table.tick[tail_row] + (pieces.high[tail] - 1) * table.tick_step[tail_row],
         np.where(timed, since, UNKNOWN), np.where(timed, until, UNKNOWN),
@@ -138,14 +227,14 @@ def points_of_parts(
 
 
 def _cut(activity: Activity, own: Sequence[int], idle: IdleTimes, body: Int64Array) -> _Pieces:
-    """The rows of those parts that are of this kind."""
+    """The rows of those parts that have not too many."""
     data, table = activity.data, activity.rows.table
     first = np.array([activity.parts[number].first_row for number in own], dtype=np.int64)
     last = np.array([activity.parts[number].last_row for number in own], dtype=np.int64)
     part = np.flatnonzero(last - first < _MANY_ROWS)
     none = np.zeros(0, dtype=np.int64)
     if not len(part):
-        return _Pieces(none, none, none, none, none, (none, none))
+        return _Pieces(*(none,) * 7, none != 0)
     first, length = first[part], (last - first + 1)[part]
     start = np.cumsum(length) - length
     row = np.repeat(first - start, length) + np.arange(int(length.sum()))
@@ -161,8 +250,9 @@ def _cut(activity: Activity, own: Sequence[int], idle: IdleTimes, body: Int64Arr
     gaps = np.where(hidden, at_start, gaps[0]), np.where(hidden, at_start, gaps[1])
     times = gaps[1] - gaps[0] + 1
     few = np.add.reduceat(times, start) <= _MANY_ROWS
-    plain = few & ~np.logical_or.reduceat(data.listed[row] >= 0, start)
-    at = np.repeat(np.flatnonzero(np.repeat(plain, length)), times[np.repeat(plain, length)])
+    listed = np.logical_or.reduceat(data.listed[row] >= 0, start)
+    small = np.repeat(few, length)
+    at = np.repeat(np.flatnonzero(small), times[small])
     begins = np.flatnonzero(np.append(True, at[1:] != at[:-1])[: len(at)])
     gap = gaps[0][at] + np.arange(len(at)) - np.repeat(begins, np.diff(begins, append=len(at)))
     low, high = np.zeros(len(at), dtype=np.int64), count[at]
@@ -175,7 +265,7 @@ def _cut(activity: Activity, own: Sequence[int], idle: IdleTimes, body: Int64Arr
     some = some[np.lexsort((row[at][some], gap[some], of[some]))]
     return _Pieces(
         part[of[some]], gap[some], row[at[some]], low[some], high[some],
-        (edges[0][of[some]], edges[1][of[some]]),
+        edges[0][of[some]], edges[1][of[some]], listed[of[some]],
     )  # fmt: skip
 
 
@@ -186,7 +276,7 @@ def _spans(
     begin = np.minimum.reduceat(table.start_ns[source], start)
     end = np.maximum.reduceat(table.end_ns[source], start)
     timed = (begin != UNKNOWN) & (np.minimum.reduceat(table.end_ns[source], start) != UNKNOWN)
-    gap, (first, last) = pieces.gap[start], (edge[start] for edge in pieces.edges)
+    gap, first, last = pieces.gap[start], pieces.first_gap[start], pieces.last_gap[start]
     if len(idle):
         at = np.clip(gap - 1, 0, len(idle) - 1), np.clip(gap, 0, len(idle) - 1)
         begin = np.where(gap > first, np.maximum(begin, idle.end_ns[at[0]]), begin)

@@ -51,6 +51,29 @@ def test_parts_and_points_made_at_once_are_those_made_one_by_one(
     assert told(model(name)) == at_once
 
 
+def test_points_of_lists_made_at_once_are_those_made_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Two ranks, 3,000 reads each at random places of random sizes: four bursts, a second apart.
+    random = np.random.default_rng(7)
+    events = [
+        Event(
+            rank, "pread", 0, int(random.integers(1 << 30)), int(random.integers(1, 9000)),
+            start_ns=i * 1000 + i // 750 * 10**9, duration_ns=500,
+        )
+        for rank in range(2)
+        for i in range(3000)
+    ]  # fmt: skip
+    at_once = model_of(events)
+    lists = [place for phase in at_once.phases for place in phase.offset]
+    assert any(isinstance(place, ListedOffsets) for place in lists)
+    of_rank = [(point.start_s, point.count) for point in at_once.timeline if point.rank == 1]
+    assert sum(count for _, count in of_rank) == 3000
+    assert {round(start or 0) for start, _ in of_rank} == {0, 1, 2, 3}
+    monkeypatch.setattr(timeline_points, "_MANY_ROWS", 0)
+    assert told(model_of(events)) == told(at_once)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_counters_read_as_columns_are_those_of_the_library(
     name: str, monkeypatch: pytest.MonkeyPatch
