@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from slurm_cluster import SlurmCluster
 
+from made_once import made_once
 from waiting import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,24 +52,26 @@ def assembled(tmp_path_factory: pytest.TempPathFactory, wavetank: Run) -> Path:
     """A folder with reads, abyss.trace, abyss.model.json and abyss.kernel.json."""
     if not ABYSS.exists():
         pytest.skip("ABYSS-P is not installed (Debian package abyss)")
-    folder = tmp_path_factory.mktemp("abyss")
-    generator = ROOT / "examples/abyss/generate_reads.py"
-    subprocess.run(
-        [sys.executable, generator, "--pairs", str(PAIRS), "--genome", "2000"],
-        cwd=folder,
-        check=True,
-    )
-    as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
-    wavetank(
-        "trace", "-o", "abyss.trace", "--",
-        "mpirun.openmpi", "-np", "4", "--oversubscribe", *as_root, str(ABYSS), "-k", "25", "-q3",
-        "--coverage-hist=coverage.hist", "-s", "bubbles.fa", "-o", "contigs.fa",
-        "reads1.fastq", "reads2.fastq",
-        cwd=folder,
-    )  # fmt: skip
-    wavetank("model", "abyss.trace", "-o", "abyss.model.json", cwd=folder)
-    wavetank("kernel", "abyss.model.json", "-o", "abyss.kernel.json", cwd=folder)
-    return folder
+
+    def make(folder: Path) -> None:
+        generator = ROOT / "examples/abyss/generate_reads.py"
+        subprocess.run(
+            [sys.executable, generator, "--pairs", str(PAIRS), "--genome", "2000"],
+            cwd=folder,
+            check=True,
+        )
+        as_root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        wavetank(
+            "trace", "-o", "abyss.trace", "--",
+            "mpirun.openmpi", "-np", "4", "--oversubscribe", *as_root, str(ABYSS), "-k", "25", "-q3",
+            "--coverage-hist=coverage.hist", "-s", "bubbles.fa", "-o", "contigs.fa",
+            "reads1.fastq", "reads2.fastq",
+            cwd=folder,
+        )  # fmt: skip
+        wavetank("model", "abyss.trace", "-o", "abyss.model.json", cwd=folder)
+        wavetank("kernel", "abyss.model.json", "-o", "abyss.kernel.json", cwd=folder)
+
+    return made_once(tmp_path_factory, "abyss", make)
 
 
 @pytest.fixture(scope="module")

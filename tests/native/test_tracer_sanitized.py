@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, PROGRAMS, Call, calls, compile_c, need
 
+from made_once import made_once
 from waiting import HANG_S
 from wavetank import native
 from wavetank.trace import part as parts
@@ -36,14 +37,15 @@ def asan() -> str:
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     need("libwavetank-trace-openmpi.so", "gcc", "cmake", "ninja", FAMILIES["openmpi"][0])
-    where = tmp_path_factory.mktemp("sanitized")
-    subprocess.run(
-        ["cmake", "-S", str(NATIVE), "-B", str(where), "-G", "Ninja", "-DWAVETANK_SANITIZE=ON"],
-        check=True, capture_output=True, timeout=HANG_S,
-    )  # fmt: skip
-    subprocess.run(
-        ["cmake", "--build", str(where), "--target", "wavetank-trace-openmpi"], check=True, capture_output=True, timeout=HANG_S
-    )  # fmt: skip
+
+    def make(where: Path) -> None:
+        for words in (
+            ["-S", str(NATIVE), "-B", str(where), "-G", "Ninja", "-DWAVETANK_SANITIZE=ON"],
+            ["--build", str(where), "--target", "wavetank-trace-openmpi"],
+        ):
+            subprocess.run(["cmake", *words], check=True, capture_output=True, timeout=HANG_S)
+
+    where = made_once(tmp_path_factory, "sanitized", make)
     return where / "tracer" / "libwavetank-trace-openmpi.so"
 
 

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from wavetank.application import running
 from wavetank.application.running import MARK, _marked, new_mark, run
 from wavetank.errors import ClusterError
 
@@ -32,7 +33,10 @@ def test_the_status_is_the_program_s_and_what_it_left_running_is_ended(
     assert strays(mark) == set()
 
 
-def test_a_program_past_its_time_is_ended_also_when_it_ignores_being_asked() -> None:
+def test_a_program_past_its_time_is_ended_also_when_it_ignores_being_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(running, "GRACE_S", 0.1)
     mark = new_mark()
     code = "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(100000)"
     ended = run([sys.executable, "-c", STRAY, code], os.environ, mark, [], timeout_s=1)
