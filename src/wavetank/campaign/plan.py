@@ -110,6 +110,8 @@ class Forecast:
     core_hours: float = (
         0.0  # at least: where clusters are up side by side, all are held while one is measured
     )
+    cluster_s: Mapping[str, float] = field(default_factory=dict)  # of duration_s, by cluster
+    cluster_cost: Mapping[str, Decimal] = field(default_factory=dict)  # of cost, by cluster
 
 
 def make_plan(
@@ -310,7 +312,9 @@ def forecast(
         prices: for the cost of the same plan on rented instances, billed from up to down.
     """
     left_of = _left(plan, done, not_needed)
-    total_s, core_s, cost, missing = 0.0, 0.0, Decimal(0), None if prices else "no price table"
+    core_s, missing = 0.0, None if prices else "no price table"
+    seconds: dict[str, float] = {}
+    costs: dict[str, Decimal] = {}
     for cluster in plan.clusters:
         left = [run for run in plan.runs_on(cluster.name) if left_of.get(run.key)]
         if not left:
@@ -320,21 +324,23 @@ def forecast(
             * expected_s(plan.application(run.application), spent_s.get(cluster.key, ()))
             for run in left
         )
-        total_s += cluster_s
+        seconds[cluster.name] = cluster_s
         core_s += cluster.n_cores * cluster_s
         if prices is not None:
             try:
-                cost += bill(cluster.instances, cluster_s, prices, cluster.storage)
+                costs[cluster.name] = bill(cluster.instances, cluster_s, prices, cluster.storage)
             except CostError as error:
                 missing = str(error)
     n_done = sum(run.key in done for run in plan.runs)
     return Forecast(
         n_done=n_done,
         n_runs=n_done + round(sum(left_of.values())),
-        duration_s=total_s,
-        cost=None if missing else cost,
+        duration_s=sum(seconds.values()),
+        cost=None if missing else sum(costs.values(), Decimal(0)),
         cost_missing=missing,
         core_hours=core_s / SECONDS_PER_HOUR,
+        cluster_s=seconds,
+        cluster_cost=costs,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.campaign_cost import bills_after, cost_words, rented
 from wavetank.cli.campaign_tables import MEASUREMENTS, PLAN, REFUSED, Planned
 from wavetank.cli.output import print_tables
 from wavetank.errors import MeasurementError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from wavetank.campaign.schedule import Schedule
     from wavetank.campaign.store import Entry, Store
     from wavetank.cli.progress import Progress
+    from wavetank.cluster.spec import ClusterSpec
     from wavetank.compare.comparison import Comparison
     from wavetank.tables.table import Table
 
@@ -71,11 +73,12 @@ def run_plan(
         keep_copies(loaded, store)
         return _measure(loaded, plan, store, progress, fresh)
 
-    outcome, comparison = measure_and_compare(
-        folder, loaded.spec.name, fresh, measured,
-        compare=lambda store: _compare(loaded, plan, store),
-        holds_results=lambda store: bool(store.done()),
-    )  # fmt: skip
+    with bills_after(_specs(loaded)):
+        outcome, comparison = measure_and_compare(
+            folder, loaded.spec.name, fresh, measured,
+            compare=lambda store: _compare(loaded, plan, store),
+            holds_results=lambda store: bool(store.done()),
+        )  # fmt: skip
     if show is None:
         print_comparison(comparison, output_format, answer=answer)
     else:
@@ -214,13 +217,13 @@ def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
     budget = loaded.spec.budget
     if budget is not None and budget.core_hours is not None:
         text += f"; at least {ahead.core_hours:.3g} core-hours of a budget of {budget.core_hours:g}"
-    if ahead.cost is None and loaded.prices is not None:
-        text += f"; no cost: {ahead.cost_missing}"
-    if ahead.cost is not None and loaded.prices is not None:
-        text += (
-            f"; the same on rented instances would cost {ahead.cost:.2f} {loaded.prices.currency}"
-        )
-    return text
+    return "; ".join([text, *cost_words(_specs(loaded), ahead, loaded.prices)])
+
+
+def _specs(loaded: Loaded) -> tuple[ClusterSpec, ...]:
+    from wavetank.campaign.clusters import specs_of
+
+    return specs_of(loaded.spec.cluster_sources())
 
 
 def _search_words(search: Schedule) -> str:
@@ -237,14 +240,22 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
         for cluster in plan.clusters
         for mapping in loaded.spec.mappings
     ]  # fmt: skip
-    extra = {}
+    extra: dict[str, object] = {}
     if ahead is not None:
+        of_cloud = rented(_specs(loaded), ahead)
         extra = {
             "measurements": ahead.n_runs,
             "done": ahead.n_done,
             "estimated_duration_s": ahead.duration_s,
             "estimated_cost": None if ahead.cost is None else float(ahead.cost),
             "currency": loaded.prices.currency if loaded.prices else None,
+            "instances_made": {
+                "clusters": of_cloud.clusters,
+                "estimated_usd": None if of_cloud.usd is None else float(of_cloud.usd),
+                "usd_at_most": None
+                if of_cloud.usd_at_most is None
+                else float(of_cloud.usd_at_most),
+            },
             "estimated_core_hours": ahead.core_hours,
             "full_grid": None if plan.search is None else plan.search.n_grid,
             "own": {

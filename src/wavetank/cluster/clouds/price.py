@@ -33,9 +33,22 @@ def estimate(spec: ClusterSpec, table: PriceTable) -> Bill:
     """
     if spec.cloud is None:
         raise ProviderError(f"cluster {spec.name} has no key cloud")
-    used_s = spec.cloud.ttl + MARGIN_S
-    of_nodes = [each for node in spec.node_names() for each in use_of(spec, node, used_s)]
-    return bill_of([*of_nodes, *served_use(spec, spec.cloud.ttl + SERVED_MARGIN_S)], table)
+    return cost_of(spec, table, spec.cloud.ttl + MARGIN_S, spec.cloud.ttl + SERVED_MARGIN_S)
+
+
+def cost_of(
+    spec: ClusterSpec, table: PriceTable, seconds: float, served_s: float | None = None
+) -> Bill:
+    """What a cluster costs that is there for a time.
+
+    Args:
+        spec: of the cluster.
+        table: the prices.
+        seconds: that its instances are there.
+        served_s: that a file system that the cloud runs is; the default is as long.
+    """
+    of_nodes = [each for node in spec.node_names() for each in use_of(spec, node, seconds)]
+    return bill_of([*of_nodes, *served_use(spec, seconds if served_s is None else served_s)], table)
 
 
 def served_use(spec: ClusterSpec, seconds: float) -> Iterator[StorageTime]:
