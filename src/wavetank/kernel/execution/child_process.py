@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from wavetank.errors import KernelError
+from wavetank.kernel.execution.guard import KILL_S, guarded
 
 _LIBC = ctypes.CDLL(None)
 _PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
@@ -41,7 +42,7 @@ def run_to_end(
     """
     try:
         process = subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
+            guarded(argv, _GRACE_S), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=folder,
             text=True, errors="replace", start_new_session=True,
             preexec_fn=_end_with_us,  # noqa: PLW1509 - one system call, which takes no lock
         )  # fmt: skip
@@ -133,7 +134,7 @@ def _mentioned(mark: bytes) -> bool:
 def _end(process: subprocess.Popen[str], output: Sequence[_Reader]) -> None:
     # mpirun ends its ranks, also on other hosts, when it is asked to; killed at once it cannot.
     process.terminate()
-    ended = _waited(process, _GRACE_S)
+    ended = _waited(process, _GRACE_S + KILL_S)
     for reader in output:
         reader.join(_GRACE_S)
     if not ended or any(reader.is_alive() for reader in output):

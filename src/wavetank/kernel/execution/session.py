@@ -22,6 +22,7 @@ from typing import IO, Any, Self, cast
 from wavetank.errors import KernelError
 from wavetank.job import Placement
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.execution.guard import KILL_S, guarded
 from wavetank.kernel.execution.replay import ReplayOptions, replay_command
 from wavetank.kernel.results.replay_output import outcome, rank_reports, summarise_reports
 from wavetank.kernel.results.result import LatencySummary, ReplayResult
@@ -121,7 +122,7 @@ class ReplaySession:
         self.clock_error_s = 0.0  # at most
         try:
             self._process = subprocess.Popen(
-                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                guarded(argv, _GRACE_S), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                 text=True, errors="replace", start_new_session=True,
             )  # fmt: skip
         except OSError as error:
@@ -192,7 +193,7 @@ class ReplaySession:
     def _end(self) -> None:
         self._process.terminate()  # mpirun ends its ranks, also on other hosts, when it is asked to
         try:
-            self._process.wait(timeout=_GRACE_S)
+            self._process.wait(timeout=_GRACE_S + KILL_S)
         except subprocess.TimeoutExpired:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
