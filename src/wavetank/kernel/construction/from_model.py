@@ -12,6 +12,7 @@ from wavetank.kernel.construction.doubts import doubts_of
 from wavetank.kernel.construction.extrapolated import performable
 from wavetank.kernel.construction.selection import Selection
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.files.capacity import capacity_bytes
 from wavetank.kernel.files.file_names import apply_names
 from wavetank.kernel.files.kernel_files import kernel_files
 from wavetank.kernel.files.listings import with_entries
@@ -75,7 +76,7 @@ def make_kernel(
         infos=model.infos,
         communicators=model.communicators,
         programs=tuple(programs),
-        capacity_bytes=sum(file.file_size for file in model.files if file.file_id in used),
+        capacity_bytes=capacity_bytes(touched, files, programs),
         not_reproduced=(
             *doubts_of(model),
             *model.library_calls,
