@@ -279,15 +279,17 @@ class NamespaceProvider:
             kill_all(group, where)
         end_daemons(directory.path)
         end_strays(directory.path)
-        for entry in entries:
-            if entry["do"] == "throttle":
-                _lift_limits(where, entry)
-        for entry in entries:
-            if entry["do"] == "image":
-                detach(Path(str(entry["path"])))
-                Path(str(entry["path"])).unlink(missing_ok=True)
+        limited = [entry for entry in entries if entry["do"] == "throttle"]
+        on_all(limited, lambda entry: _lift_limits(where, entry), ON_THIS_MACHINE_AT_ONCE)
+        images = [Path(str(entry["path"])) for entry in entries if entry["do"] == "image"]
+        on_all(images, _remove_image, ON_THIS_MACHINE_AT_ONCE)
         for group in groups:
             remove_groups(group, where)
+
+
+def _remove_image(image: Path) -> None:
+    detach(image)
+    image.unlink(missing_ok=True)
 
 
 def _lift_limits(where: Hierarchies, entry: Mapping[str, str | int]) -> None:

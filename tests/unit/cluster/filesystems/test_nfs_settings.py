@@ -189,8 +189,8 @@ def test_an_option_of_the_other_server_is_refused() -> None:
 def test_an_export_is_synchronous_unless_asked_otherwise(
     options: dict[str, Any], words: str
 ) -> None:
-    argv = kernel_server.export_argv("10.0.0.1", "/d/export", options, "3")
-    assert argv == ["exportfs", "-o", words, "10.0.0.1:/d/export"]
+    argv = kernel_server.export_argv(["10.0.0.1", "10.0.0.2"], "/d/export", options, "3")
+    assert argv == ["exportfs", "-o", words, "10.0.0.1:/d/export", "10.0.0.2:/d/export"]
 
 
 def test_the_kernels_threads_are_those_asked_for_on_the_clusters_network() -> None:
@@ -206,7 +206,7 @@ def test_the_kernel_serves_the_one_version_that_is_asked_for_over_tcp() -> None:
         assert argv[argv.index("-N") + 1] == other
         assert argv.count("-N") == 1
         assert "-T" not in argv  # it means: no TCP
-    assert "fsid=0" in kernel_server.export_argv("10.0.0.1", "/d", {}, "4.1")[2]
+    assert "fsid=0" in kernel_server.export_argv(["10.0.0.1"], "/d", {}, "4.1")[2]
     assert kernel_server.mounted_path("/d", "4.1") == "/"
     assert kernel_server.mounted_path("/d", "3") == "/d"
 

@@ -6,7 +6,7 @@ its threads and the client's recovery state belong to the whole machine, so node
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.nfs_export.ganesha import (
@@ -52,9 +52,9 @@ def mounted_path(export: str, version: str) -> str:
 
 
 def export_argv(
-    client: str, export: str, options: Mapping[str, OptionValue], version: str
+    clients: Sequence[str], export: str, options: Mapping[str, OptionValue], version: str
 ) -> list[str]:
-    """Share a directory with one client. sync: a write is answered when it is on disk (default), async: before."""
+    """Share a directory with clients. sync: a write is answered when it is on disk (default), async: before."""
     words = [
         "rw",
         "sync" if options.get("sync", True) else "async",
@@ -63,7 +63,7 @@ def export_argv(
         "insecure",
         *(["fsid=0"] if is_4(version) else []),
     ]
-    return ["exportfs", "-o", ",".join(words), f"{client}:{export}"]
+    return ["exportfs", "-o", ",".join(words), *(f"{client}:{export}" for client in clients)]
 
 
 def server_argv(address: str, options: Mapping[str, OptionValue], version: str) -> list[str]:
@@ -82,8 +82,7 @@ def start(
         FileSystemError: the kernel or a program refuses.
     """
     try:
-        for client in clients:
-            server.run(export_argv(client, export, options, version))
+        server.run(export_argv(clients, export, options, version))
         if not is_4(version):
             start_port_mapper(server, server.address)
         server.run(server_argv(server.address, options, version))
@@ -97,8 +96,8 @@ def start(
 
 def stop(server: Host, clients: list[str], export: str) -> None:
     """End the exports and the threads."""
-    for client in clients:
-        server.run(["sh", "-c", 'exportfs -u "$1" 2>/dev/null || true', "sh", f"{client}:{export}"])
+    shared = [f"{client}:{export}" for client in clients]
+    server.run(["sh", "-c", 'exportfs -u "$@" 2>/dev/null || true', "sh", *shared])
     server.run(["rpc.nfsd", "0"])
 
 
