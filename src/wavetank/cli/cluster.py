@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,7 +27,7 @@ from wavetank.cli.cluster_tables import (
 )
 from wavetank.cli.output import format_option, print_tables
 from wavetank.cli.streams import lost_output
-from wavetank.errors import ClusterError, SpecError, UsageError
+from wavetank.errors import ClusterError, KernelError, SpecError, UsageError
 
 if TYPE_CHECKING:
     from wavetank.cluster.namespaces.orphans import Orphan
@@ -280,8 +280,23 @@ def check(file: Path) -> None:
     if spec is None or findings:
         raise SpecError(f"{file}: this cluster cannot come up here:\n  " + "\n  ".join(findings))
     click.echo(f"{spec.name} can come up here: {_summary(spec)}")
-    for note in notes(spec):
+    for note in [*notes(spec), *_tools(spec)]:
         click.echo(f"note: {note}")
+
+
+def _tools(spec: ClusterSpec) -> Iterator[str]:
+    """What measures besides the replay, and is missing where nodes are not made of this machine."""
+    from wavetank.cluster import deploy
+    from wavetank.cluster.components import MAKES_NODES
+    from wavetank.kernel.execution.ior_program import find_ior
+
+    for lacks in deploy.tools_lacking(spec):
+        yield f"characterise and program: fio have to do without: {lacks}"
+    if spec.provider not in (*MAKES_NODES, "null"):
+        try:
+            find_ior()
+        except KernelError as error:  # nodes that have none get this machine's
+            yield f"program: ior has to do without: {error}"
 
 
 @command.command(short_help="Print what will run where, with every default.")

@@ -91,8 +91,35 @@ def cost_until_end_table(spec: ClusterSpec) -> Table:
         else f"Within the budget of {terms.budget} USD."
     )
     spot = " Spot instances are counted as those on demand." if terms.spot else ""
-    note = f"{said} Computed from price table {found.table}, with a margin of 10 min; without {LEFT_OUT}.{spot}"
+    note = (
+        f"{said} Computed from price table {found.table}, with a margin of {_margin(spec)}; without {LEFT_OUT}.{spot}"
+        f"{_stored_words(spec)}"
+    )
     return COST_UNTIL_END.table(rows, caption=note)
+
+
+def _margin(spec: ClusterSpec) -> str:
+    from wavetank.cluster.clouds.price import MARGIN_S, SERVED_MARGIN_S
+    from wavetank.cluster.components import MANAGED
+    from wavetank.units import format_estimate
+
+    kind = spec.file_system.kind
+    served = f", for {kind} of {format_estimate(SERVED_MARGIN_S)}" if kind in MANAGED else ""
+    return format_estimate(MARGIN_S) + served
+
+
+def _stored_words(spec: ClusterSpec) -> str:
+    """Of EFS: what the estimate takes for what nobody knows before."""
+    from wavetank.units import format_size
+
+    fs = spec.file_system
+    if fs.kind != "efs" or fs.capacity is None:
+        return ""
+    moved = ", written once and read once" if fs.throughput in (None, "elastic") else ""
+    return (
+        f" efs is counted with {format_size(fs.capacity)} stored for all that time{moved} (file_system.capacity): it enforces no "
+        "capacity, and a program that stores or moves more costs more than this."
+    )
 
 
 def price_words(spec: ClusterSpec) -> str:

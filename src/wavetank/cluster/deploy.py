@@ -17,7 +17,7 @@ from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.filesystems.base import KnowsOptions, OutlivesNodes
 from wavetank.cluster.needs import Needs, needs_by_node
-from wavetank.cluster.providers.base import BootsKernels, ExaminesHosts, TakesHosts
+from wavetank.cluster.providers.base import BootsKernels, ExaminesHosts, KnowsTools, TakesHosts
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     ClusterDirectory,
@@ -60,6 +60,12 @@ def check(spec: ClusterSpec) -> list[str]:
     if isinstance(driver, KnowsOptions) and not findings:
         findings += driver.unknown_options(spec)
     return findings
+
+
+def tools_lacking(spec: ClusterSpec) -> list[str]:
+    """What measures besides the replay, and nodes of a cluster that can come up lack: sentences. Hosts over ssh are asked."""
+    provider = registry.provider(spec.provider)
+    return provider.tools_lacking(spec) if isinstance(provider, KnowsTools) else []
 
 
 def bring_up(spec: ClusterSpec) -> DeployedCluster:

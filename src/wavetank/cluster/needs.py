@@ -104,6 +104,10 @@ def say_missing(missing: Iterable[tuple[str, str]]) -> list[str]:
     ]
 
 
+# What measures besides the replay: characterise takes both, program: fio the first. A cluster comes up without, and says so.
+TOOLS = Needs(programs={each: f"apt-get install {each}" for each in ("fio", "iperf3")})
+
+
 @runtime_checkable
 class NeedsPrograms(Protocol):
     """A driver that needs programs on nodes."""

@@ -14,6 +14,7 @@ from wavetank.cluster.clouds.packages import (
     packages_of_node,
     preparations_of_node,
     starts_services,
+    tools_lacking,
 )
 from wavetank.cluster.spec import ClusterSpec
 
@@ -150,3 +151,17 @@ def test_efs_takes_the_kernels_client_and_stunnel_for_tls(
 ) -> None:
     assert given(spec({"kind": "efs"}, image, io=0), "c1") == plain
     assert given(spec({"kind": "efs", "tls": True}, image, io=0), "c1") == plain | tls
+
+
+@pytest.mark.parametrize("image", ["debian-12", "ubuntu-24.04"])
+def test_instances_that_get_what_measures_lack_nothing_of_it(image: str) -> None:
+    assert tools_lacking(spec({"kind": "nfs"}, image)) == []
+
+
+def test_what_measures_is_said_to_be_missing_where_no_package_of_it_is_known() -> None:
+    (said,) = tools_lacking(spec(KERNEL, "amazon-linux-2023"))
+    assert (
+        "no known packages of fio and iperf3" in said and "take debian-12 or ubuntu-24.04" in said
+    )
+    (said,) = tools_lacking(spec(KERNEL, "ami-0123456789abcdef0"))
+    assert "is not known before an instance runs" in said

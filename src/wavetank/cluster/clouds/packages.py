@@ -11,14 +11,12 @@ from functools import cache
 from wavetank.cluster import registry
 from wavetank.cluster.clouds.hosts import as_hosts
 from wavetank.cluster.clouds.user_data import modules_of, packages_of
-from wavetank.cluster.needs import Needs, needs_by_node, needs_of_made_hosts
+from wavetank.cluster.needs import TOOLS, Needs, needs_by_node, needs_of_made_hosts
 from wavetank.cluster.spec import ClusterSpec
 
 LUSTRE = "lustre-client-modules-aws"
 # Of every node: local file systems, several disks as one, ranks; and what characterises a cluster or performs kernels' fio jobs.
-ALWAYS = ("mdadm", "openmpi-bin", "xfsprogs", "fio", "iperf3")
-# What measures besides the replay. A cluster comes up without, and says so.
-TOOLS = Needs(programs={each: f"apt-get install {each}" for each in ("fio", "iperf3")})
+ALWAYS = ("mdadm", "openmpi-bin", "xfsprogs", *TOOLS.programs)
 WITH_APT = ("debian-12", "ubuntu-24.04")  # the same names in both
 # Of the FSx for Lustre user guide, "Installing the Lustre client": a repository of Amazon's, with modules for the kernels of Ubuntu's
 # images for AWS. It has none for Debian. Amazon Linux 2023 has the client in its own repositories (kernel 6.1.79 and later).
@@ -110,6 +108,24 @@ def package_problems(spec: ClusterSpec) -> list[str]:
         f"cloud.image {image} has no packages of {', '.join(missing)}, which file_system {spec.file_system.kind} needs: take "
         f"{' or '.join(WITH_APT)}, or an image of your own (ami-...) that has them. Of nfs it has the kernel's server: "
         "file_system.options.server: kernel"
+    ]
+
+
+def tools_lacking(spec: ClusterSpec) -> list[str]:
+    """What measures besides the replay, and instances of the image do not get, or only the image's maker knows of."""
+    if spec.cloud is None:
+        return []
+    image, tools = spec.cloud.image, " and ".join(TOOLS.programs)
+    if image not in NAMES:
+        return [
+            f"whether cloud.image {image} has {tools} is not known before an instance runs: 'up' asks each"
+        ]
+    names = NAMES[image]
+    if names is None or TOOLS.programs.keys() <= names.keys():
+        return []
+    return [
+        f"cloud.image {image} has no known packages of {tools}, so its instances get none: take {' or '.join(WITH_APT)}, or an "
+        "image of your own (ami-...) that has them"
     ]
 
 

@@ -52,10 +52,12 @@ def cost_of(
 
 
 def served_use(spec: ClusterSpec, seconds: float) -> Iterator[StorageTime]:
-    """What a file system that the cloud runs uses in a time: of EFS all that may be stored, written and read once."""
-    if spec.file_system.kind in MANAGED:
+    """What a file system that the cloud runs uses in a time: of EFS all that may be stored; if elastic, written and read once."""
+    fs = spec.file_system
+    if fs.kind in MANAGED:
+        by_moved = fs.kind == "efs" and fs.throughput in (None, "elastic")
         for use in storage_of(spec):
-            moved = (use.size_bytes or 0) if spec.file_system.kind == "efs" else 0
+            moved = (use.size_bytes or 0) if by_moved else 0
             yield StorageTime(use, seconds, read_bytes=moved, written_bytes=moved)
 
 

@@ -20,12 +20,12 @@ from wavetank.cluster.clouds.hosts import (
     write_inventory,
 )
 from wavetank.cluster.clouds.keys import make_keys
-from wavetank.cluster.clouds.packages import TOOLS, needs_of_hosts, package_problems
+from wavetank.cluster.clouds.packages import needs_of_hosts, package_problems, tools_lacking
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
 from wavetank.cluster.components import MANAGED
 from wavetank.cluster.managed import Service
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.needs import TOOLS, Needs
 from wavetank.cluster.remote import hosts, launching
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
@@ -179,6 +179,10 @@ class CloudProvider:
         """Nothing: there are no hosts yet. They are asked when they are there."""
         del spec, needs
         return []
+
+    def tools_lacking(self, spec: ClusterSpec) -> list[str]:
+        """By the image, as there are no hosts yet; see the protocol."""
+        return tools_lacking(spec)
 
     def as_hosts(self, spec: ClusterSpec) -> ClusterSpec:
         """See the protocol."""

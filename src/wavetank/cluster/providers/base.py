@@ -86,6 +86,14 @@ class ExaminesHosts(Protocol):
 
 
 @runtime_checkable
+class KnowsTools(Protocol):
+    """A provider whose nodes have programs of their own, which may lack what measures besides the replay (needs.TOOLS)."""
+
+    def tools_lacking(self, spec: ClusterSpec) -> list[str]:
+        """Sentences on what is missing, or not known yet; of a cluster that can come up. It keeps none from coming up."""
+
+
+@runtime_checkable
 class MakesHosts(Protocol):
     """A provider whose nodes are hosts over ssh that it makes: file systems are to know that before and after."""
 

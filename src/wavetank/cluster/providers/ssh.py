@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.needs import TOOLS, Needs
 from wavetank.cluster.remote import hosts
 from wavetank.cluster.spec import ClusterSpec
 
@@ -25,6 +25,10 @@ class SshProvider:
     def examine(self, spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
         """Ask every host at once whether it answers and has what is needed; see the protocol."""
         return [] if list(_problems(spec)) else hosts.examine(spec, needs)
+
+    def tools_lacking(self, spec: ClusterSpec) -> list[str]:
+        """Ask every host at once; see the protocol."""
+        return self.examine(spec, dict.fromkeys(spec.node_names(), TOOLS))
 
     def create(self, spec: ClusterSpec, *, leave: bool = False) -> hosts.SshNodes:
         """See that every host answers, and make a directory on each."""
