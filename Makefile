@@ -21,7 +21,7 @@ NATIVE_SOURCES := $(shell find native -type f)
 
 setup: packages $(VENV)/.installed $(NATIVE)/.installed
 
-setup-test: packages-test $(VENV)/.installed-dev $(NATIVE)/.installed
+setup-test: packages-test $(VENV)/.installed-dev $(NATIVE)/.installed build/csi-sanity
 
 packages:
 	@packaging/install-debian-packages build run demo
@@ -50,6 +50,14 @@ $(NATIVE)/.installed: $(NATIVE_SOURCES) | packages
 	  && cmake --build $(NATIVE) >>$(NATIVE).log 2>&1 && cmake --install $(NATIVE) >>$(NATIVE).log 2>&1 \
 	  || { tail -n 40 $(NATIVE).log >&2; echo "setup: the C parts do not build; all output is in $(NATIVE).log" >&2; exit 1; }
 	@touch $@
+
+# The public suite of the Container Storage Interface: its test is skipped where it cannot be built.
+CSI_SANITY := github.com/kubernetes-csi/csi-test/v5/cmd/csi-sanity@v5.6.0
+
+build/csi-sanity: | build
+	@echo "setup: csi-sanity"
+	@GOBIN=$(CURDIR)/build go install $(CSI_SANITY) >build/csi-sanity.log 2>&1 \
+	  || echo "setup: csi-sanity is not built, and its test is skipped: it takes Go 1.25 or later; all output is in build/csi-sanity.log" >&2
 
 $(NATIVE)/.installed: | build
 build:

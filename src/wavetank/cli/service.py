@@ -382,3 +382,12 @@ def _device(text: str) -> dict[str, Any]:
 def _print_servers(servers: tuple[Held, ...], output_format: str) -> None:
     rows = [(held, device) for held in servers for device in held.server.devices]
     print_tables([DEVICES.table(rows)], output_format)
+
+
+def _add_csi() -> None:
+    from wavetank.cli.service_csi import csi
+
+    command.add_command(csi)
+
+
+_add_csi()
