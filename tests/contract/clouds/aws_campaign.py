@@ -1,6 +1,6 @@
 """A program that runs a campaign on instances, of which the cloud takes one back in the middle, and runs it again to its end.
 
-Usage: aws_campaign.py FOLDER KERNEL NAME, as a command of aws_loopback.py. Prints what was said and found as JSON.
+Usage: aws_campaign.py FOLDER KERNEL NAME LOST, as a command of aws_loopback.py. Prints what was said and found as JSON.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def take_back(cluster: str, node: str) -> None:
 
 
 def main() -> None:
-    folder, kernel, name = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    folder, kernel, name, lost = Path(sys.argv[1]), *sys.argv[2:]
     bodies = clusters(name)
     for body in bodies:
         (folder / f"{body['name']}.yaml").write_text(yaml.safe_dump(body))
@@ -62,7 +62,7 @@ def main() -> None:
 
     def with_an_end(bench: Any, *args: Any, **more: Any) -> Any:
         if more["repetition"] == 1 and bench.cluster.name.endswith("-nfs"):
-            take_back(bench.cluster.name, "c2")
+            take_back(bench.cluster.name, lost)
         return measure(bench, *args, **more)
 
     campaign_run.measure = with_an_end  # type: ignore[assignment]

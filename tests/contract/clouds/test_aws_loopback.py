@@ -92,10 +92,12 @@ def traced_kernel(folder: Path) -> Path:
 def test_a_campaign_loses_a_cluster_goes_on_and_ranks_all_when_it_is_run_again(
     machines: deploy.DeployedCluster, tmp_path: Path
 ) -> None:
+    lost = "io1"  # the NFS server: no client reads or writes any more
     kernel = traced_kernel(tmp_path)
     program = str(Path(__file__).with_name("aws_campaign.py"))
     name = machines.name.removesuffix("-cloud")
-    said = json.loads(in_aws(machines, sys.executable, program, str(tmp_path), str(kernel), name))
+    asked = [str(tmp_path), str(kernel), name, lost]
+    said = json.loads(in_aws(machines, sys.executable, program, *asked))
     status, output, error = said["first"]
     assert status == 1, error
     # refused by its budget before anything is made
@@ -104,8 +106,13 @@ def test_a_campaign_loses_a_cluster_goes_on_and_ranks_all_when_it_is_run_again(
         output.count(f"bringing up {name}-nfs") == output.count(f"bringing up {name}-gluster") == 1
     )
     assert f"failed: btio on {name}-nfs" in output
-    assert "c2: the cloud took its spot instance" in output
+    assert f"{lost}: the cloud took its spot instance i-" in output
     assert said["left"] == []
+    # what its own instances cost: before, and each cluster's bill after
+    assert f"instances of {name}-nfs, {name}-gluster cost about " in output
+    assert "on rented instances" not in output
+    for cluster in (f"{name}-nfs", f"{name}-gluster"):
+        assert output.count(f"{cluster}: the computed bill of its instances is ") == 1
     status, output, error = said["again"]
     assert status == 0, error
     assert "3 done already" in output
