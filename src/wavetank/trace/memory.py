@@ -38,15 +38,18 @@ def return_freed_memory() -> None:
     glibc keeps freed blocks below 32 MiB: of a million files as much again as their trace takes (measured by
     benchmarks/scale). Of small traces, returning them takes a sixth of an extraction's time.
     """
+    if _resident_bytes() <= _LITTLE:
+        return
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None and _resident_bytes() > _LITTLE:
+    if trim is not None:
         trim(0)
 
 
 def _resident_bytes() -> int:
     """Memory that this process holds; many where the system does not say."""
     try:
-        pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+        with Path("/proc/self/statm").open("rb", buffering=0) as statm:
+            pages = statm.read(256).split()[1]
     except (OSError, IndexError):
         return _LITTLE + 1
     return int(pages) * os.sysconf("SC_PAGE_SIZE")

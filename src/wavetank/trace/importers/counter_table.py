@@ -6,7 +6,7 @@ rank, all counters (int64), all times (double). Source: darshan-posix-log-format
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,7 +27,7 @@ class CounterRecord:
 class CounterTable:
     """The records of a module, in the log's order."""
 
-    def __init__(self, names: list[str], times: list[str], content: bytes) -> None:
+    def __init__(self, names: Sequence[str], times: Sequence[str], content: bytes) -> None:
         """``content``: whole records, one behind the other."""
         self._names = {name: 2 + at for at, name in enumerate(names)}
         self._times = {name: 2 + len(names) + at for at, name in enumerate(times)}
@@ -86,6 +86,6 @@ class CounterTable:
         )
 
 
-def record_bytes(names: list[str], times: list[str]) -> int:
+def record_bytes(names: Sequence[str], times: Sequence[str]) -> int:
     """Length of a record with these counters and times."""
     return 8 * (2 + len(names) + len(times))

@@ -146,8 +146,8 @@ class DarshanLog:
 
     def counters(self, module: DarshanModule) -> CounterTable:
         """The records of a counter module ("POSIX", "MPI-IO", "STDIO")."""
-        names = self._counter_names(module.name, "")
-        times = self._counter_names(module.name, "f_")
+        names = _counter_names(self._library, module.name, "")
+        times = _counter_names(self._library, module.name, "f_")
         size = record_bytes(names, times)
         if _CURRENT.get(module.name) == (module.version, len(names), len(times)):
             content = darshan_header.raw(self._path, module.index, module.length)
@@ -182,15 +182,18 @@ class DarshanLog:
                 return buffer.raw[:n]
             room *= 4
 
-    def _counter_names(self, module: str, kind: str) -> list[str]:
-        name = f"{_COUNTER_PREFIXES[module]}_{kind}counter_names"
-        table = (ctypes.c_char_p * _MOST_COUNTERS).in_dll(self._library, name)
-        names: list[str] = []
-        for entry in table:
-            if entry is None or entry.endswith(b"_NUM_INDICES"):
-                break
-            names.append(entry.decode())
-        return names
+
+@cache
+def _counter_names(library: ctypes.CDLL, module: str, kind: str) -> tuple[str, ...]:
+    """What the library calls the counters of a module, or with ``kind`` "f_" its times."""
+    name = f"{_COUNTER_PREFIXES[module]}_{kind}counter_names"
+    table = (ctypes.c_char_p * _MOST_COUNTERS).in_dll(library, name)
+    names: list[str] = []
+    for entry in table:
+        if entry is None or entry.endswith(b"_NUM_INDICES"):
+            break
+        names.append(entry.decode())
+    return tuple(names)
 
 
 def _probe(library: ctypes.CDLL, path: Path) -> None:
