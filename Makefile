@@ -74,7 +74,7 @@ check: setup-test
 	find native -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run --Werror
 
 test: check
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 bench: setup-test
 	@for program in benchmarks/*/run; do echo "== $$program"; PATH="$(CURDIR)/$(BIN):$$PATH" $$program || exit 1; done

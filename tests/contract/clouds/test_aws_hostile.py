@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from wavetank.cli.main import cli
 from wavetank.cluster import deploy
+from wavetank.cluster.clouds import engine
 from wavetank.cluster.clouds.aws.account import NOT_ACCEPTED
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
 from wavetank.cluster.clouds.census import holdings
@@ -145,7 +146,10 @@ def test_when_the_account_refuses_in_the_middle_of_down_the_folder_stays_and_dow
     assert not directory_of("lab").path.exists()
 
 
-def test_what_cannot_be_removed_is_named_with_what_to_do(aws: Emulator) -> None:
+def test_what_cannot_be_removed_is_named_with_what_to_do(
+    aws: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "GONE_WITHIN", 2 * engine.SETTLES_AFTER)  # looks are alike after
     create(spec_of())
     aws.behave(refuse={"DeleteSecurityGroup": "DependencyViolation"})
     with pytest.raises(
