@@ -77,6 +77,7 @@ _PROGRAMS = (
 _FILE_SYSTEMS: dict[str, dict[str, str]] = {
     "glusterfs": {},
     "cephfs": {},
+    "moosefs": {},
     "gateway": {"behind": "glusterfs"},
     "orangefs": {},
 }

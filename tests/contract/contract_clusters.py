@@ -35,6 +35,12 @@ CLUSTERS: dict[str, dict[str, Any]] = {
         "nodes": {"compute": 2, "io": 2},
         "file_system": {"kind": "cephfs"},
     },
+    "local-moosefs": {
+        "provider": "local",
+        "nodes": {"compute": 2, "io": 2},
+        "io_instance": {**INSTANCE, "name": "t.large", "memory": "768 MiB"},  # a master has 459 MiB
+        "file_system": {"kind": "moosefs"},
+    },
     "local-orangefs": {  # not in Debian: its programs are on the PATH, or below WAVETANK_TEST_ORANGEFS
         "provider": "local",
         "nodes": {"compute": 2, "io": 2},

@@ -37,6 +37,7 @@ def down_all() -> None:
     [
         *(("local-nfs", n) for n in (0, 2, 5, 8, 11, 14, 17, 20, 24, 28)),
         *(("local-glusterfs", n) for n in (22, 34)),
+        ("local-moosefs", 34),
     ],
     indirect=["spec"],
 )

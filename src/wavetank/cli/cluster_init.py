@@ -9,7 +9,7 @@ import click
 
 from wavetank.errors import CostError, UsageError
 
-KINDS = ["nfs", "glusterfs", "cephfs", "orangefs", "gateway", "none"]
+KINDS = ["nfs", "glusterfs", "cephfs", "moosefs", "orangefs", "gateway", "none"]
 
 
 @click.command(short_help="Write a commented cluster file from instance types.")
@@ -62,7 +62,7 @@ def command(
         raise UsageError(f"{output} exists already. Choose another name with -o, or remove it")
     if file_system == "nfs" and servers > 1:
         raise UsageError(
-            f"NFS has one server, not {servers}. Choose glusterfs, cephfs, orangefs or gateway, or --servers 1"
+            f"NFS has one server, not {servers}. Choose glusterfs, cephfs, moosefs, orangefs or gateway, or --servers 1"
         )
     try:
         storage_bytes = parse_size(storage)

@@ -103,7 +103,7 @@ def _lines(choices: Choices, kind: InstanceType, io_kind: InstanceType | None) -
     yield _key(
         "kind",
         fs,
-        "nfs, glusterfs, cephfs, orangefs, gateway, lustre, existing, none; no default",
+        "nfs, glusterfs, cephfs, moosefs, orangefs, gateway, lustre, existing, none; no default",
         1,
     )
     if fs == "gateway":

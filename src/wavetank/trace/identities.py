@@ -21,7 +21,7 @@ from wavetank.trace.texts import Texts
 _NETWORK = frozenset(
     {
         "nfs", "nfs4", "lustre", "gpfs", "ceph", "beegfs", "cifs", "smb3", "pvfs2", "orangefs", "panfs", "wekafs",
-        "gfs2", "ocfs2", "fuse.glusterfs", "fuse.ceph-fuse", "fuse.wavetank-nfs",
+        "gfs2", "ocfs2", "fuse.glusterfs", "fuse.ceph-fuse", "fuse.moosefs", "fuse.wavetank-nfs",
     }
 )  # fmt: skip
 

@@ -42,7 +42,9 @@ NAME_CHANGES = frozenset({"unlink", "rename", "link", "symlink"})
 
 # FUSE file systems whose inode numbers are their servers'. Those of the others may be made up anew at each look-up
 # (libfuse without use_ino), or come from several disks at once (mergerfs, bindfs).
-_SOUND_FUSE = frozenset({"fuse.glusterfs", "fuse.ceph-fuse", "fuse.wavetank-nfs", "fuseblk"})
+_SOUND_FUSE = frozenset(
+    {"fuse.glusterfs", "fuse.ceph-fuse", "fuse.moosefs", "fuse.wavetank-nfs", "fuseblk"}
+)
 
 
 def plain_path(path: str) -> str:

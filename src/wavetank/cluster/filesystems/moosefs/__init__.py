@@ -1,0 +1,1 @@
+"""MooseFS: one master, a chunk server on each data server."""

@@ -1,0 +1,224 @@
+"""Options of MooseFS: what a specification may ask for, and the files and words that ask MooseFS for it.
+
+A value becomes a line of a file or a word of ``mount -o``: it may name no path, user or address, and hold no comma or line break.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from wavetank.cluster.components import OptionValue
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.programs import find_program
+from wavetank.units import format_size
+
+MIB = 2**20
+CHUNK_BYTES = 64 * MIB  # fixed in MooseFS: no option and no call changes it
+MOST_COPIES = 9
+STATE = "/run/wavetank-moosefs"  # configuration and pid files
+
+# Resident after the start, measured with 3.0.117: master 459 MiB, chunk server 136 MiB, client 14 MiB and its caches.
+MASTER_BYTES = 512 * MIB
+CHUNKSERVER_BYTES = 160 * MIB
+CLIENT_BYTES = 128 * MIB
+
+PROGRAMS = {"master": "mfsmaster", "chunkserver": "mfschunkserver"}
+_NAME = re.compile(rf"({'|'.join(PROGRAMS)})\.([A-Z][A-Z0-9_]*)")
+_VALUE = re.compile(r"-?[A-Za-z0-9][A-Za-z0-9.,%]{0,63}")
+_REACHES_OUT = re.compile(
+    r"(^|_)(PATH|FILENAME|USER|GROUP|HOST|PORT|IDENT|AUTH|LABELS|IP|BITS)(_|$)"
+)
+_MOUNT_VALUE = re.compile(r"-?[A-Za-z0-9][A-Za-z0-9.]{0,31}")
+
+# mfsmount 3.0.117: options with a value, and without. Left out: those that name files, passwords or addresses.
+MOUNT_WITH_VALUE = frozenset({
+    "mfscachemode", "mfsattrcacheto", "mfsxattrcacheto", "mfsentrycacheto", "mfsdirentrycacheto", "mfsnegentrycacheto",
+    "mfssymlinkcacheto", "mfsgroupscacheto", "mfsfsyncmintime", "mfswritecachesize", "mfsreadaheadsize", "mfsreadaheadleng",
+    "mfsreadaheadtrigger", "mfsioretries", "mfstimeout", "mfslogretry", "mfsnice", "mfsrlimitnofile", "mfslimitarenas",
+    "mfsmkdircopysgid", "mfssugidclearmode", "max_threads", "max_idle_threads",
+})  # fmt: skip
+MOUNT_WITHOUT_VALUE = frozenset({
+    "mfserroronnospace", "mfserroronlostchunk", "mfsnoxattrs", "mfsnoposixlocks", "mfsnobsdlocks", "mfsmemlock",
+    "mfsallowoomkiller", "clone_fd", "ro", "noatime", "noexec",
+})  # fmt: skip
+
+
+def check_stripe(spec: ClusterSpec) -> Iterator[str]:
+    """Findings: stripes and servers that MooseFS does not have, and memory that is too small."""
+    stripe, servers = spec.file_system.stripe, len(spec.server_names())
+    if stripe.kind == "disperse":
+        yield "file_system.stripe.kind disperse: MooseFS 3.0 has no erasure coding. Take replicated, or glusterfs"
+    if stripe.kind == "replicated" and not 2 <= servers <= MOST_COPIES:
+        yield f"file_system.stripe.kind replicated needs 2 to {MOST_COPIES} data servers, there is {servers}"
+    if stripe.size not in (None, CHUNK_BYTES):
+        yield (
+            f"file_system.stripe.size {format_size(stripe.size or 0)}: chunks of MooseFS have 64 MiB, always. "
+            "Leave it out, or take glusterfs, cephfs or orangefs"
+        )
+    if stripe.count is not None and stripe.count != servers:
+        yield (
+            f"file_system.stripe.count {stripe.count}: the master puts each chunk on any of the {servers} data servers. "
+            "Leave it out, or take cephfs or orangefs"
+        )
+    if len(spec.metadata_names()) > 1:
+        yield f"file_system has {len(spec.metadata_names())} metadata servers, and MooseFS 3.0 has one master: name one"
+    for name in dict.fromkeys((*spec.metadata_names(), *spec.server_names(), *spec.compute_names())):  # fmt: skip
+        parts = {
+            "the master": MASTER_BYTES * (name in spec.metadata_names()),
+            "a chunk server": CHUNKSERVER_BYTES * (name in spec.server_names()),
+            "the client": CLIENT_BYTES * (name in spec.compute_names()),
+        }
+        if spec.instance_of(name).memory < sum(parts.values()):
+            of = " and ".join(what for what, size in parts.items() if size)
+            yield f"memory of {name} is too small for {of} of moosefs: give its instance {format_size(sum(parts.values()))} or more"
+
+
+def check_options(spec: ClusterSpec) -> Iterator[str]:
+    """Findings: options that cannot be handed to MooseFS."""
+    for name, value in spec.file_system.options.items():
+        where, match = f"file_system.options {name}", _NAME.fullmatch(name)
+        if match is None:
+            yield f"{where} is unknown: write master.NAME or chunkserver.NAME, e.g. chunkserver.HDD_FSYNC_BEFORE_CLOSE"
+        elif _REACHES_OUT.search(match[2]):
+            yield f"{where} is set by wavetank, or names a file, a user or an address"
+        elif _VALUE.fullmatch(_server_word(value)) is None:
+            yield f"{where}: {value!r} cannot be handed to MooseFS. Write letters, digits and . , % -"
+    for name, value in spec.file_system.mount_options.items():
+        where = f"file_system.mount_options {name}"
+        if name in MOUNT_WITHOUT_VALUE:
+            if not isinstance(value, bool):
+                yield f"{where} takes no value: write true or false"
+        elif name not in MOUNT_WITH_VALUE:
+            known = ", ".join(sorted(MOUNT_WITH_VALUE | MOUNT_WITHOUT_VALUE))
+            yield f"{where} is none that can be set; there are {known}"
+        elif isinstance(value, bool) or _MOUNT_VALUE.fullmatch(str(value)) is None:
+            yield f"{where}: {value!r} is no value of a mount option. Write letters, digits, . and -"
+
+
+def unknown_options(spec: ClusterSpec) -> list[str]:
+    """Options that this machine's servers do not have; empty where they are not installed. Their programs hold the names."""
+    findings = []
+    for name in spec.file_system.options:
+        match = _NAME.fullmatch(name)
+        program = find_program(PROGRAMS[match[1]]) if match else None
+        if match is None or program is None:
+            continue
+        text = Path(program).read_bytes()
+        if f"\0{match[2]}\0".encode() not in text:
+            known = [word.decode() for word in re.findall(rb"\0([A-Z]{2,}_[A-Z_]+)(?=\0)", text)]
+            near = get_close_matches(match[2], known, 3)
+            words = f" (near: {', '.join(near)})" if near else ""
+            findings.append(
+                f"file_system.options {name}: {PROGRAMS[match[1]]} has no such option{words}"
+            )
+    return findings
+
+
+def copies(spec: ClusterSpec) -> int:
+    """Copies of each chunk: MooseFS's goal."""
+    return len(spec.server_names()) if spec.file_system.stripe.kind == "replicated" else 1
+
+
+def label_words(position: int) -> tuple[str, str]:
+    """Two labels that together name one of 64 data servers; MooseFS's labels are single letters.
+
+    Args:
+        position: of the server among the data servers, from 0.
+    """
+    return chr(ord("A") + position // 8), chr(ord("I") + position % 8)
+
+
+def master_text(spec: ClusterSpec, address: str, data: str) -> str:
+    """mfsmaster.cfg: ours, then what the specification asks for.
+
+    Args:
+        spec: of the cluster.
+        address: that it listens on, and no other.
+        data: directory of the metadata.
+    """
+    chosen = {
+        "WORKING_USER": "root",
+        "WORKING_GROUP": "root",
+        "DATA_PATH": data,
+        "EXPORTS_FILENAME": f"{STATE}/mfsexports.cfg",
+        "TOPOLOGY_FILENAME": f"{STATE}/mfstopology.cfg",
+        **{f"{which}_LISTEN_HOST": address for which in ("MATOML", "MATOCS", "MATOCL")},
+        # Nothing is moved behind a measurement's back (decision 0474); chunks of deleted files go soon.
+        "CHUNKS_WRITE_REP_LIMIT": "0,0,0,0",
+        "REPLICATIONS_DELAY_INIT": "0",
+        "CHUNKS_LOOP_MIN_TIME": "60",
+        "CHUNKS_SOFT_DEL_LIMIT": "1000",
+        "CHUNKS_HARD_DEL_LIMIT": "1000",
+    }
+    return _lines(chosen | _asked(spec, "master"))
+
+
+def chunkserver_text(spec: ClusterSpec, position: int, address: str, master: str, data: str) -> str:
+    """mfschunkserver.cfg: ours, then what the specification asks for.
+
+    Args:
+        spec: of the cluster.
+        position: of the server among the data servers, from 0.
+        address: that it listens on, and no other.
+        master: the master's address.
+        data: directory of what it keeps about itself.
+    """
+    leave = max(CHUNK_BYTES, min(256 * MIB, spec.storage.mounted_bytes // 8))
+    chosen = {
+        "WORKING_USER": "root",
+        "WORKING_GROUP": "root",
+        "DATA_PATH": data,
+        "HDD_CONF_FILENAME": f"{STATE}/mfshdd.cfg",
+        "CSSERV_LISTEN_HOST": address,
+        "BIND_HOST": address,
+        "MASTER_HOST": master,
+        "MASTER_RECONNECTION_DELAY": "1",
+        "LABELS": ",".join(label_words(position)),
+        # Zeros would be holes: the bytes of a kernel stand for an application's, which are no zeros (decision 0474).
+        "HDD_SPARSIFY_ON_WRITE": "0",
+        "HDD_LEAVE_SPACE_DEFAULT": f"{leave // MIB}MiB",
+    }
+    return _lines(chosen | _asked(spec, "chunkserver"))
+
+
+def exports_text(clients: Sequence[str]) -> str:
+    """mfsexports.cfg: the clients' addresses and nobody else."""
+    return "".join(f"{address} / rw,alldirs,admin,maproot=0:0\n" for address in clients)
+
+
+def mount_words(spec: ClusterSpec, memory_bytes: int) -> list[str]:
+    """Options of the mount, as ``mfsmount -o`` reads them.
+
+    Args:
+        spec: of the cluster.
+        memory_bytes: of the client's node: an eighth is each of the two caches, 256 MiB at most as by default.
+    """
+    cache = max(16, min(256, memory_bytes // 8 // MIB))
+    chosen: dict[str, OptionValue] = {
+        "mfswritecachesize": cache,
+        "mfsreadaheadsize": cache,
+        "mfserroronnospace": True,  # else a write to a full disk is tried for two minutes
+    }
+    words = []
+    for name, value in (chosen | spec.file_system.mount_options).items():
+        if isinstance(value, bool):
+            words += [name] if value else []
+        else:
+            words.append(f"{name}={value}")
+    return words
+
+
+def _asked(spec: ClusterSpec, server: str) -> dict[str, str]:
+    pairs = ((_NAME.fullmatch(name), value) for name, value in spec.file_system.options.items())
+    return {m[2]: _server_word(value) for m, value in pairs if m is not None and m[1] == server}
+
+
+def _server_word(value: OptionValue) -> str:
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+def _lines(values: dict[str, str]) -> str:
+    return "".join(f"{name} = {value}\n" for name, value in values.items())
