@@ -128,13 +128,18 @@ def _count(writing: int, killed_after: int | None) -> None:
     account.Account.call = counted  # type: ignore[method-assign]
 
 
-def _calls_before(how: str, aws: Elsewhere, later: QuickClock) -> int:
+def later() -> QuickClock:
+    """When this try's own calls are shown: tries may take longer than that together."""
+    return QuickClock(datetime.now(UTC) + AFTER)
+
+
+def _calls_before(how: str, aws: Elsewhere) -> int:
     """Calls before the first that makes, or deletes, what serves the cluster."""
     aws.reset()
     CloudProvider.clock = QuickClock()
     in_a_process(up)
     n_before = len(aws.calls())
-    CloudProvider.clock = later
+    CloudProvider.clock = later()
     in_a_process(down)
     calls = [call.partition(":")[2] for call in aws.calls()]
     first = next(i for i, call in enumerate(calls) if call in FIRST_OF_SERVED[how])
@@ -156,22 +161,21 @@ def main() -> None:
         spec, directory_of(spec.name), {}, "/storage/data"
     )
     hosts.examine = lambda spec, needs: []
-    later = QuickClock(datetime.now(UTC) + AFTER)
-    n_killed = int(first) + (_calls_before(how, aws, later) if kind != "glusterfs" else 0)
+    n_killed = int(first) + (_calls_before(how, aws) if kind != "glusterfs" else 0)
     killed = True
     while killed:
         aws.reset()
         CloudProvider.clock = QuickClock()
         if how == "down":
             in_a_process(up)
-            CloudProvider.clock = later
+            CloudProvider.clock = later()
             killed, n = in_a_process(down, n_killed)
         else:
             killed, n = in_a_process(up, n_killed)
         n_killed += int(each)
         then = len(aws.left())
         calls = aws.calls()
-        CloudProvider.clock = later
+        CloudProvider.clock = later()
         in_a_process(prune if how == "prune" else down)
         last = calls[-1] if calls else ""
         line = {
