@@ -113,6 +113,7 @@ class Selection:
         baseline = [place for place in ranked if place[0] == self._schedule.baseline]
         if baseline and not any(place in baseline for place in stay):
             stay.append(baseline[0])
+        self._keep_a_comparable(application, ranked, stay)
         for place in going:
             if place not in stay:
                 self._after[application, place] = now
@@ -143,6 +144,20 @@ class Selection:
         )
         self._going[application] = [place for place in going if place in stay]
         self._round[application] = now + 1
+
+    def _keep_a_comparable(
+        self, application: str, ranked: Sequence[Place], stay: list[Place]
+    ) -> None:
+        """Where all that go on are not comparable with hardware, the best that is takes the last one's place.
+
+        So as many go on as were planned. The first of the round and the baseline keep their places.
+        """
+        comparable = [place for place in ranked if (application, place) not in self._incomparable]
+        if not comparable or any(place in stay for place in comparable):
+            return
+        others = [place for place in stay[1:] if place[0] != self._schedule.baseline]
+        if others:
+            stay[stay.index(others[-1])] = comparable[0]
 
     def _incomparable_kept(
         self, application: str, dropped: Place, ranked: Sequence[Place], stay: Collection[Place]

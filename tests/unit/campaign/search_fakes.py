@@ -20,12 +20,15 @@ def search_plan(n, *, prices=None, clusters=None, **more):
     return asked, plan, Selection(plan, plan.search, score_of(asked, plan, prices))
 
 
-def walk(plan, selection, time_of):
-    """Measure what a search asks for, in the order of the plan; the runs that were made."""
+def walk(plan, selection, time_of, guests=""):
+    """Measure what a search asks for, in the order of the plan; the runs that were made.
+
+    Clusters among ``guests`` are not comparable with hardware.
+    """
     made = []
     for run in plan.runs:
         if run.key not in selection.not_needed and selection.is_ready(run):
-            selection.learn(run.key, time_of(run))
+            selection.learn(run.key, time_of(run), comparable=run.cluster not in guests)
             made.append(run)
     return made
 

@@ -1,3 +1,4 @@
+import pytest
 from campaign_fakes import facts
 from search_fakes import search_plan, walk
 
@@ -102,6 +103,30 @@ def test_a_baseline_among_the_best_takes_no_place_more():
     made = walk(plan, selection, by_letter)
     assert {place[0] for place in selection.finalists("ABYSS-P")} == {"a", "b"}
     assert len(made) < plan.search.n_at_most
+
+
+def test_the_best_that_is_comparable_with_hardware_reaches_the_final_for_no_measurement_more():
+    _, plan, selection = search_plan(10)
+    made = walk(plan, selection, by_letter, guests="abcde")
+    # a to d are the best four, a and b the best two: f comes in for d, and then for b
+    assert {place[0] for place in selection.finalists("ABYSS-P")} == {"a", "f"}
+    assert len(made) == plan.search.n_at_most == 22
+    assert [(each.measured, each.went_on) for each in selection.rounds] == [(10, 4), (4, 2)]
+    kept = {each.cluster: each.incomparable_kept for each in selection.dropped}
+    assert kept == dict(zip("bcdeghij", (0, 0, 0, 0, 3, 3, 3, 3), strict=True))
+
+
+@pytest.mark.parametrize("guests", ["", "a", "abcdefghij"])
+def test_guests_keep_their_places_where_a_comparable_one_goes_on_or_there_is_none(guests):
+    _, plan, selection = search_plan(10)
+    walk(plan, selection, by_letter, guests=guests)
+    assert {place[0] for place in selection.finalists("ABYSS-P")} == {"a", "b"}
+
+
+def test_neither_the_first_nor_the_baseline_makes_room_for_one_that_is_comparable():
+    _, plan, selection = search_plan(10, baseline="b")
+    walk(plan, selection, by_letter, guests="ab")
+    assert {place[0] for place in selection.finalists("ABYSS-P")} == {"a", "b"}
 
 
 def test_the_cheapest_go_on_where_costs_are_asked_for():
