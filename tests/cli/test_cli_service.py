@@ -165,6 +165,7 @@ def test_who_stops_waiting_is_told_that_the_space_goes_on(terminal, monkeypatch)
         ("space grow data", "give --size, --servers or both"),
         ("service tenant remove eve", "there is no tenant 'eve'"),
         ("service server put io9 --device /srv --kind nfs", "write NAME=SIZE"),
+        ("service token make ann --expires never", "--expires: 'never' is not a duration"),
         ("service run --listen 8470", "write HOST:PORT"),
         ("service run --keep-gone ever", "--keep-gone: 'ever' is not a duration"),
         ("service run --listen 0.0.0.0:8470", "without TLS tokens are read on the way"),
@@ -247,6 +248,9 @@ def test_the_administrator_sees_tenants_servers_and_tokens(terminal):
     assert text.split("_", 2)[2] not in json.dumps(tokens)
     terminal(f"service token revoke {identity}")
     assert identity not in {each["id"] for each in terminal.rows("service token list", "tokens")}
+    terminal("service token make ann --expires 90d")
+    last = terminal.rows("service token list", "tokens")[-1]
+    assert last["expires_utc"] > last["created_utc"]
     terminal("service tenant remove bob")
     assert [each["name"] for each in terminal.rows("service tenant list", "tenants")] == ["ann"]
 

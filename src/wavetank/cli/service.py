@@ -44,6 +44,13 @@ TOKENS: Definition[Token] = Definition(
         Column("id", "Identity", lambda i: i.id),
         Column("tenant", "Tenant", lambda i: i.tenant),
         Column("created_utc", "Made (UTC)", lambda i: i.created_utc.isoformat(timespec="seconds")),
+        Column(
+            "expires_utc",
+            "Expires (UTC)",
+            lambda i: (
+                None if i.expires_utc is None else i.expires_utc.isoformat(timespec="seconds")
+            ),
+        ),
     ),
     command="service token list",
 )
@@ -263,16 +270,28 @@ def token() -> None:
 
 @token.command(name="make")
 @click.argument("tenant_name", metavar="TENANT")
+@click.option(
+    "--expires", metavar="TIME",
+    help="From now until it is refused, e.g. 90 d.  [default: it does not expire]",
+)  # fmt: skip
 @click.pass_obj
-def make_token(folder: Path, tenant_name: str) -> None:
+def make_token(folder: Path, tenant_name: str, expires: str | None) -> None:
     """Print a new token of a tenant. It is shown this once: the service keeps no more than a hash of it.
 
-    Example: wavetank service token make ann >ann.token
+    Example: wavetank service token make ann --expires "90 d" >ann.token
     """
-    from wavetank.service.core.answers import TokenMade
+    from wavetank.service.core.answers import LONGEST_LIFETIME_S, TokenMade
 
+    lifetime_s = None if expires is None else _seconds("--expires", expires, least=1.0)
+    if lifetime_s is not None and lifetime_s > LONGEST_LIFETIME_S:
+        raise UsageError(f"--expires: {expires} is longer than 100 years: leave it out")
     with _service(folder) as service:
-        made = service.send("POST", f"/v1/tenants/{_segment(tenant_name)}/tokens", TokenMade)
+        made = service.send(
+            "POST",
+            f"/v1/tenants/{_segment(tenant_name)}/tokens",
+            TokenMade,
+            {"lifetime_s": lifetime_s},
+        )
     click.echo(made.text)
 
 

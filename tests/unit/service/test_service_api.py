@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 from fastapi.testclient import TestClient
 from service_fakes import GIB, server
@@ -149,6 +151,31 @@ def test_strangers_are_counted_and_written_down_only_as_often_as_they_may_ask(se
         ("address:testclient", "unauthorized")
     ] * 2
     assert service.ann.get("/v1/spaces").status_code == 200
+
+
+def test_a_token_that_has_expired_is_refused_with_the_reason(service):
+    made = service.admin.post("/v1/tenants/ann/tokens", json={"lifetime_s": 60}).json()
+    headers = {"authorization": f"Bearer {made['text']}"}
+    client = TestClient(service.application, headers=headers)
+    listed = service.admin.get("/v1/tokens", params={"tenant": "ann"}).json()["tokens"]
+    assert [each["expires_utc"] for each in listed] == [None, made["token"]["expires_utc"]]
+    created, expires = (
+        datetime.fromisoformat(made["token"][each]) for each in ("created_utc", "expires_utc")
+    )
+    assert expires - created == timedelta(seconds=60)
+    service.now.time = expires - timedelta(seconds=2)  # each look is a second later
+    assert client.get("/v1/spaces").status_code == 200
+    answer = client.get("/v1/spaces")
+    assert refused(answer) == (401, "unauthorized")
+    assert f"token {made['token']['id']} of tenant ann expired at" in answer.json()["message"]
+    row = service.store.audit(limit=1000)[-1]
+    assert (row.actor, row.outcome) == ("address:testclient", "unauthorized")
+    assert made["token"]["id"] in row.detail
+    assert made["text"].split("_", 2)[2] not in row.detail
+    assert service.ann.get("/v1/spaces").status_code == 200  # which does not expire
+    for wrong in (0, -1, 1e12):
+        answer = service.admin.post("/v1/tenants/ann/tokens", json={"lifetime_s": wrong})
+        assert refused(answer) == (422, "invalid")
 
 
 def test_each_tenant_asks_at_its_own_rate(service):

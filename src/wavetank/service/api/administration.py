@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
@@ -19,6 +20,7 @@ from wavetank.service.core.answers import (
     TenantAnswer,
     Tenants,
     TokenMade,
+    TokenRequest,
     Tokens,
 )
 from wavetank.service.core.records import Held, Name, Quota, Server, Tenant
@@ -53,9 +55,12 @@ def remove_tenant(name: Name, desk: DeskHere) -> Response:
 
 
 @router.post("/v1/tenants/{name}/tokens", status_code=201)
-def add_token(name: Name, desk: DeskHere) -> TokenMade:
+def add_token(name: Name, desk: DeskHere, asked: TokenRequest | None = None) -> TokenMade:
     """Make a token of a tenant. Its text is shown this once."""
-    token, text = desk.store.add_token(name, desk.now())
+    now = desk.now()
+    lifetime_s = None if asked is None else asked.lifetime_s
+    expires = None if lifetime_s is None else now + timedelta(seconds=lifetime_s)
+    token, text = desk.store.add_token(name, now, expires=expires)
     return TokenMade(token=token, text=text)
 
 

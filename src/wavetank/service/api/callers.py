@@ -48,18 +48,24 @@ async def _caller(request: Request) -> Caller:
     if request.app.state.is_for_the_administrator:
         return Caller(None, "admin")
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
-    tenant = desk.store.tenant_of_token(text.strip()) if scheme.lower() == "bearer" else None
-    if tenant is None:
-        _turn_away(desk, request.client.host if request.client else "unknown")
+    token = desk.store.token_of(text.strip()) if scheme.lower() == "bearer" else None
+    address = request.client.host if request.client else "unknown"
+    if token is None:
+        _turn_away(desk, address)
         raise Unauthorized(
             "this needs the token of a tenant: Authorization: Bearer TOKEN. Ask the administrator for one"
         )
+    if token.has_expired(desk.now()):
+        told = f"token {token.id} of tenant {token.tenant} expired at {token.expires_utc:%Y-%m-%d %H:%M:%S} UTC"
+        _turn_away(desk, address, told)
+        raise Unauthorized(f"{told}. Ask the administrator for another one")
+    tenant = token.tenant
     if wait_s := desk.rates.take(tenant):
         raise TooMany(f"tenant {tenant}", desk.rates.per_s, wait_s)
     return Caller(tenant, f"tenant:{tenant}")
 
 
-def _turn_away(desk: Desk, address: str) -> None:
+def _turn_away(desk: Desk, address: str, why: str = "") -> None:
     """Note who has no token, as often as strangers may ask, so that they fill no disk.
 
     Raises:
@@ -67,7 +73,7 @@ def _turn_away(desk: Desk, address: str) -> None:
     """
     if wait_s := desk.strangers.take(address):
         raise TooMany(f"{address}, without a valid token,", desk.strangers.per_s, wait_s)
-    desk.store.note(f"address:{address}", "authenticate", "token", "unauthorized", desk.now())
+    desk.store.note(f"address:{address}", "authenticate", "token", "unauthorized", desk.now(), why)
 
 
 CallerHere = Annotated[Caller, Depends(_caller)]

@@ -18,6 +18,8 @@ from wavetank.service.core.records import (
     Usage,
 )
 
+LONGEST_LIFETIME_S = 100 * 365 * 86400.0
+
 
 class Refusal(Record):
     """Why a request was not carried out."""
@@ -82,6 +84,17 @@ class Tenants(Record):
     """All tenants, by name."""
 
     tenants: tuple[TenantAnswer, ...]
+
+
+class TokenRequest(Record):
+    """What a new token is to be."""
+
+    lifetime_s: float | None = Field(
+        default=None,
+        gt=0,
+        le=LONGEST_LIFETIME_S,
+        description="seconds after which it expires; null: it does not",
+    )
 
 
 class TokenMade(Record):

@@ -63,6 +63,13 @@ class Token(Record):
     id: str
     tenant: str
     created_utc: datetime
+    expires_utc: datetime | None = Field(
+        default=None, description="it is refused from then on; null: it does not expire"
+    )
+
+    def has_expired(self, now: datetime) -> bool:
+        """Whether it is refused by now."""
+        return self.expires_utc is not None and self.expires_utc <= now
 
 
 class Device(Record):

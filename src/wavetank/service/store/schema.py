@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wavetank.service.core.states import UNSETTLED
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _UNSETTLED = ", ".join(f"'{state}'" for state in UNSETTLED)
 
@@ -21,7 +21,8 @@ CREATE TABLE IF NOT EXISTS token (
     tenant TEXT NOT NULL,
     salt BLOB NOT NULL,
     hash BLOB NOT NULL,
-    created_utc TEXT NOT NULL
+    created_utc TEXT NOT NULL,
+    expires_utc TEXT
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS token_tenant ON token (tenant);
 CREATE TABLE IF NOT EXISTS server (
@@ -117,7 +118,10 @@ CREATE TABLE IF NOT EXISTS mark (
 ) WITHOUT ROWID;
 """
 
-LATER = {2: ("ALTER TABLE event ADD COLUMN times INTEGER NOT NULL DEFAULT 1",)}
+LATER = {
+    2: ("ALTER TABLE event ADD COLUMN times INTEGER NOT NULL DEFAULT 1",),
+    3: ("ALTER TABLE token ADD COLUMN expires_utc TEXT",),
+}
 """Version of a database -> what makes it one of the next version. New columns are the last ones of their tables."""
 
 SPACE_COLUMNS = (
@@ -132,7 +136,7 @@ _EVENTS = f"SELECT {EVENT_COLUMNS} FROM event"  # noqa: S608
 
 READS = {
     "tenant": "SELECT name, quota_bytes, quota_servers, quota_spaces FROM tenant WHERE name = ?",
-    "token": "SELECT tenant, salt, hash FROM token WHERE id = ?",
+    "token": "SELECT id, tenant, created_utc, expires_utc, salt, hash FROM token WHERE id = ?",
     "space": f"{_SPACES} WHERE id = ?",
     "space named": f"{_SPACES} WHERE tenant = ? AND name = ? AND state <> 'gone'",
     "asked": "SELECT asked FROM space WHERE id = ?",

@@ -10,7 +10,9 @@ import hashlib
 import hmac
 import re
 import secrets
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from wavetank.service.core.records import Token
 from wavetank.service.core.refusals import Refused
@@ -19,14 +21,20 @@ from wavetank.service.store.rows import tenant_of, text_of, time_of
 from wavetank.service.store.schema import READS
 
 _TOKEN = re.compile(r"^wt_([0-9a-f]{12})_([A-Za-z0-9_-]{43})$")
-_NOBODYS = (None, bytes(16), bytes(32))  # what an unknown token is compared with
+_NOBODYS = (bytes(16), bytes(32))  # what an unknown token is compared with
 
 
 class Tokens(Base):
-    """Who is who: by the administrator, but for ``tenant_of_token``."""
+    """Who is who: by the administrator, but for ``token_of``."""
 
-    def add_token(self, tenant: str, now: datetime, actor: str = "admin") -> tuple[Token, str]:
-        """Make a token: whoever has its text acts as the tenant.
+    def add_token(
+        self,
+        tenant: str,
+        now: datetime,
+        actor: str = "admin",
+        expires: datetime | None = None,
+    ) -> tuple[Token, str]:
+        """Make a token: whoever has its text acts as the tenant, until it expires.
 
         Returns:
             What is known of it, and its text, which is kept nowhere.
@@ -39,12 +47,19 @@ class Tokens(Base):
             secrets.token_urlsafe(32),
             secrets.token_bytes(),
         )
-        made = Token(id=identity, tenant=tenant, created_utc=now)
+        made = Token(id=identity, tenant=tenant, created_utc=now, expires_utc=expires)
         with self._asked(actor, "add token", f"{tenant}/{identity}", now) as connection:
             tenant_of(connection, tenant)
             connection.execute(
-                "INSERT INTO token VALUES (?,?,?,?,?)",
-                (identity, tenant, salt, _hash(salt, secret), text_of(now)),
+                "INSERT INTO token VALUES (?,?,?,?,?,?)",
+                (
+                    identity,
+                    tenant,
+                    salt,
+                    _hash(salt, secret),
+                    text_of(now),
+                    expires and text_of(expires),
+                ),
             )
         return made, f"wt_{identity}_{secret}"
 
@@ -58,13 +73,10 @@ class Tokens(Base):
             if tenant is not None:
                 tenant_of(connection, tenant)
             rows = connection.execute(
-                "SELECT id, tenant, created_utc FROM token WHERE ? IN (tenant, '') ORDER BY created_utc, id",
+                "SELECT id, tenant, created_utc, expires_utc FROM token WHERE ? IN (tenant, '') ORDER BY created_utc, id",
                 (tenant or "",),
             )
-            return tuple(
-                Token(id=identity, tenant=whose, created_utc=time_of(created))
-                for identity, whose, created in rows
-            )
+            return tuple(map(_record, rows))
 
     def revoke_token(self, identity: str, now: datetime, actor: str = "admin") -> None:
         """Take a token back: whoever has it is nobody from then on.
@@ -86,16 +98,26 @@ class Tokens(Base):
             tenant_of(connection, tenant)
             return connection.execute("DELETE FROM token WHERE tenant = ?", (tenant,)).rowcount
 
-    def tenant_of_token(self, text: str) -> str | None:
-        """Whose token this is; None when it is nobody's. Takes as long for a wrong secret as for a right one."""
+    def token_of(self, text: str) -> Token | None:
+        """What is known of a token, expired or not; None when it is nobody's. Takes as long for a wrong secret as for a right one."""
         match = _TOKEN.match(text)
         if match is None:
             return None
         with self._connections.reading() as connection:
             row = connection.execute(READS["token"], (match[1],)).fetchone()
-        tenant, salt, expected = row or _NOBODYS
+        salt, expected = row[-2:] if row else _NOBODYS
         same = hmac.compare_digest(_hash(salt, match[2]), expected)
-        return str(tenant) if same and tenant is not None else None
+        return _record(row[:-2]) if same and row else None
+
+
+def _record(row: Sequence[Any]) -> Token:
+    identity, tenant, created, expires = row
+    return Token(
+        id=identity,
+        tenant=tenant,
+        created_utc=time_of(created),
+        expires_utc=expires and time_of(expires),
+    )
 
 
 def _hash(salt: bytes, secret: str) -> bytes:
