@@ -1,6 +1,6 @@
 """A program that runs a campaign on instances, of which the cloud takes one back in the middle, and runs it again to its end.
 
-Usage: aws_campaign.py FOLDER KERNEL NAME LOST, as a command of aws_loopback.py. Prints what was said and found as JSON.
+Usage: aws_campaign.py FOLDER KERNEL KERNEL-FOR-FIO NAME LOST, as a command of aws_loopback.py. Prints what was said and found as JSON.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def take_back(cluster: str, node: str) -> None:
 
 
 def main() -> None:
-    folder, kernel, name, lost = Path(sys.argv[1]), *sys.argv[2:]
+    folder, kernel, for_fio, name, lost = Path(sys.argv[1]), *sys.argv[2:]
     bodies = clusters(name)
     for body in bodies:
         (folder / f"{body['name']}.yaml").write_text(yaml.safe_dump(body))
     campaign = {
-        "name": "aws", "applications": [{"name": "btio", "kernel": kernel}],
+        "name": "aws", "applications": [{"name": "btio", "kernel": kernel}, {"name": "byfio", "kernel": for_fio, "program": "fio"}],
         "clusters": [f"{body['name']}.yaml" for body in bodies], "mappings": ["2PxCN"], "repetitions": 2, "seed": 7,
         "prices": "aws-us-east-1-2026-07", "output": "results", "side_by_side": True,
         "characterise": True,  # by fio on the instances
