@@ -21,7 +21,7 @@ from wavetank.cluster.guests.qemu import the_kernel
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError
-from wavetank.measure.guests import are_calls_comparable
+from wavetank.measure.guests import are_calls_comparable, memory_bytes
 
 pytestmark = [pytest.mark.cluster]
 
@@ -87,6 +87,9 @@ def test_a_guest_has_a_kernel_memory_and_disk_of_its_own_and_its_end_is_said(
         assert 2 / 3 * memory_kib < total_kib < memory_kib  # without what the kernel itself takes
         assert " /scratch xfs " in guest.run(["cat", "/proc/mounts"]).stdout
         see_server_on_a_host_node(cluster)
+        available = memory_bytes(guest.run(["cat", "/proc/meminfo"]).stdout, "MemAvailable")
+        assert available is not None
+        assert 0 < available < spec.instance.memory
         assert "User-mode Linux" in cluster.limits()["hypervisor"]
         assert cluster.health() == []
         cannot_answer(guest, "echo o >/proc/sysrq-trigger; sleep 1000")

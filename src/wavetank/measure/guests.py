@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from wavetank import native
 from wavetank.cluster.guests.hypervisors import COMPARABLE_BYTES, INCOMPARABLE, RATES, RATES_KEY
-from wavetank.cluster.host import Host
-from wavetank.errors import MeasurementError
+from wavetank.cluster.guests.nodes import GuestHost
+from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
+from wavetank.errors import ClusterError, MeasurementError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.result import Measurement
 from wavetank.units import format_size
 
 PROGRAM = "bin/wavetank-node"
 TIMEOUT_S = 120.0
+MEMORY_LEFT = 0.05
+"""Share of a guest's memory; page cache that can be given up counts as left, so below this little of it is."""
 
 
 def are_calls_comparable(limits: Mapping[str, str]) -> bool:
@@ -68,6 +71,41 @@ def doubts_of_guests(kernel: Kernel, limits: Mapping[str, str]) -> list[str]:
         f"run in guests of User-mode Linux: {len(small)} of {len(kernel.phases)} phases have requests below "
         f"{format_size(COMPARABLE_BYTES)}, whose rates are {INCOMPARABLE} (phases {shown})"
     ]
+
+
+def doubts_of_memory(hosts: Iterable[Host]) -> list[str]:
+    """Sentences on guests that are nearly out of memory, as their own kernels count; nodes that are no guests are left out.
+
+    Args:
+        hosts: the cluster's, just after a run.
+    """
+    by_name = {host.name: host for host in hosts if isinstance(host, GuestHost)}
+    guests = list(by_name.values())  # servers may be on compute nodes
+    found = []
+    for host, said in zip(guests, on_all(guests, _meminfo, ON_THIS_MACHINE_AT_ONCE), strict=True):
+        left, total = (memory_bytes(said, key) for key in ("MemAvailable", "MemTotal"))
+        if left is not None and total and left < MEMORY_LEFT * total:
+            found.append(
+                f"guest {host.name} had {format_size(left)} of {format_size(total)} of memory left after the run: "
+                "it may have read again what its page cache could not keep"
+            )
+    return found
+
+
+def _meminfo(host: Host) -> str:
+    try:
+        return host.run(["cat", "/proc/meminfo"], timeout_s=TIMEOUT_S).stdout
+    except ClusterError:  # of a guest that is gone the cluster's health says so
+        return ""
+
+
+def memory_bytes(meminfo: str, key: str) -> int | None:
+    """A number of /proc/meminfo, bytes; None without it. Sample (Linux 6.1): ``MemAvailable:     131072 kB``."""
+    for line in meminfo.splitlines():
+        name, _, value = line.partition(":")
+        if name == key:
+            return int(value.split()[0]) * 1024
+    return None
 
 
 def notes_of_guests(host: Host, limits: Mapping[str, str]) -> list[str]:

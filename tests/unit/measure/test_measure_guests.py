@@ -5,11 +5,13 @@ from measure_fakes import MB, abyss_kernel
 from measure_fakes import phase as made_phase
 
 from wavetank.cluster.guests.hypervisors import RATES, RATES_KEY
+from wavetank.cluster.guests.nodes import GuestHost
 from wavetank.cluster.host import Finished
-from wavetank.errors import MeasurementError
+from wavetank.errors import MeasurementError, RemoteCommandError
 from wavetank.measure.guests import (
     are_calls_comparable,
     doubts_of_guests,
+    doubts_of_memory,
     incomparable_phases,
     notes_of_guests,
 )
@@ -86,3 +88,29 @@ def test_what_is_not_comparable_with_hardware():
     ):
         assert incomparable_phases(kernel, limits) == phases
         assert are_calls_comparable(limits) == calls
+
+
+class GuestWithMemory(GuestHost):
+    """A guest whose kernel says how much of its 200,000 KiB is left; None: it does not answer."""
+
+    def __init__(self, name, left_kib, folder):
+        super().__init__(name, "10.77.0.1", (), folder, None)
+        self.left_kib = left_kib
+
+    def run(self, argv, **_):
+        assert argv == ["cat", "/proc/meminfo"]
+        if self.left_kib is None:
+            raise RemoteCommandError(self.name, argv, 1, "does not answer")
+        said = f"MemTotal: 200000 kB\nMemFree: 1 kB\nMemAvailable: {self.left_kib} kB\n"
+        return Finished(said, "", 0.0)
+
+
+def test_guests_with_less_than_a_twentieth_of_their_memory_left_are_named_once(tmp_path):
+    # a twentieth of 200,000 KiB is 10,000 KiB; 9,999 KiB are 9.8 MiB
+    short, enough, gone = (
+        GuestWithMemory(name, left, tmp_path)
+        for name, left in (("c1", 9_999), ("c2", 10_000), ("c3", None))
+    )
+    (doubt,) = doubts_of_memory([short, enough, gone, short, Guest()])
+    assert doubt.startswith("guest c1 had 9.8 MiB of 195.3 MiB of memory left after the run")
+    assert doubts_of_memory([]) == []
