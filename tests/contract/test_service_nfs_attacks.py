@@ -169,6 +169,26 @@ def test_a_tenant_writes_no_more_than_its_space_and_others_keep_their_room(
     service.delete(full)
 
 
+def test_a_tenant_that_makes_files_without_end_meets_its_own_limit(service: Service) -> None:
+    """Most of the space is written first, so that inodes have little room: else there would be some 160,000 of them."""
+    many, other = service.create("bob", "many"), service.create("ann", "other")
+    nfs_mount.mount(service.bob, str(many.export), "/many", {})
+    nfs_mount.mount(service.ann, str(other.export), "/other", {})
+    fills = ["dd", "if=/dev/zero", "of=/many/file", "bs=1M", "count=400", "conv=fsync"]
+    assert NO_SPACE in said(service.bob, *fills)
+    service.bob.run(["truncate", "-s", "-2M", "/many/file"])
+    makes = 'i=0; while : > "/many/$i"; do i=$((i + 1)); done'
+    assert NO_SPACE in said(service.bob, "sh", "-c", makes)
+    made = len(service.bob.run(["ls", "/many"], timeout_s=HANG_S).stdout.split()) - 1
+    assert made > 64  # XFS makes inodes by 64: there was room for more of them, and it ended
+    # The neighbour, whose file system is on the same device, makes as many and more.
+    makes = 'i=0; while [ $i -lt "$1" ]; do : > "/other/$i" || exit 1; i=$((i + 1)); done'
+    service.ann.run(["sh", "-c", makes, "sh", str(2 * made)], timeout_s=HANG_S)
+    for node, at, space in ((service.bob, "/many", many), (service.ann, "/other", other)):
+        node.run(["umount", at])
+        service.delete(space)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_a_deleted_space_leaves_nothing_to_read(service: Service, mode: str) -> None:
     at, ann, bob = service.server.address, service.ann, service.bob
