@@ -30,7 +30,7 @@ os.environ |= {
 sys.path.insert(0, str(Path(__file__).parent))
 from aws_served import Served, efs_call
 from moto.backends import get_backend
-from moto.ec2.models import ec2_backends
+from moto.ec2.models import amis, ec2_backends
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
     create_backend_app,
@@ -38,6 +38,10 @@ from moto.moto_server.werkzeug_app import (
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 ACCOUNT = "123456789012"
+IMAGE, IMAGE_OF_ARM = "ami-12c6146b", "ami-0b301ce3ce347599c"
+# moto makes 1300 old images anew for each account and region, and looks through them; the latest ones stay.
+amis.AMIS[:] = [each for each in amis.AMIS if each["ami_id"] in (IMAGE, IMAGE_OF_ARM)]
+assert len(amis.AMIS) == 2
 EC2 = "http://ec2.amazonaws.com/doc/2016-11-15/"
 Respond = Callable[..., Any]
 # action -> where the response has the ids of what was made
@@ -197,7 +201,7 @@ class Hostile:
         if name == "GetParameter":
             asked_name = json.loads(body)["Name"]
             if "debian" in asked_name or "canonical" in asked_name:
-                value = "ami-12c6146b" if "arm64" not in asked_name else "ami-0b301ce3ce347599c"
+                value = IMAGE if "arm64" not in asked_name else IMAGE_OF_ARM
                 return "application/json", json.dumps(
                     {"Parameter": {"Name": asked_name, "Value": value}}
                 ).encode()
