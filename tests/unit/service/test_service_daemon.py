@@ -147,7 +147,7 @@ def one_that_goes(spaces):
 
 
 def settle(spaces, space):
-    spaces.settled(space, lambda: until(lambda: True))
+    spaces.settled(space, lambda: until(lambda: True), lambda line: None)
 
 
 def shrink(connection, space):
