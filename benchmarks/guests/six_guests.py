@@ -7,8 +7,10 @@ Run: sudo .venv/bin/python benchmarks/guests/six_guests.py [REPETITIONS]
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -98,6 +100,7 @@ def boot_bare() -> Cost:
             subprocess.Popen(
                 words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 env={**os.environ, "TMPDIR": "/dev/shm"}, text=True,
+                start_new_session=True,
             )
             for _ in range(N_GUESTS)
         ]  # fmt: skip
@@ -108,7 +111,10 @@ def boot_bare() -> Cost:
                     raise SystemExit(f"a bare kernel did not boot:\n{said[-2000:]}")
         finally:
             for kernel in kernels:
-                kernel.kill()
+                with contextlib.suppress(
+                    ProcessLookupError
+                ):  # one that panics leaves processes of its session
+                    os.killpg(kernel.pid, signal.SIGKILL)
                 kernel.wait()
     return Cost(time.monotonic() - began, own_cpu_s() - cpu_s, len(started) - before)
 
