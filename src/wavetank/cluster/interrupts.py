@@ -16,6 +16,15 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 Handler = Callable[[int, FrameType | None], object]
 
 
+def struck(status: int) -> bool:
+    """Whether an interrupt ended a program of ours, by its status as subprocess gives it.
+
+    Programs run in sessions of their own, which Ctrl-C does not reach. One that was just forked is in ours for a
+    moment yet; it did nothing and can be run again.
+    """
+    return -status in SIGNALS
+
+
 def answer(text: str) -> None:
     """Say something from within a handler of a signal, on standard error.
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from waiting import HANG_S
-from wavetank.cluster.namespaces.disks import end_strays
+from wavetank.cluster.namespaces.disks import command, end_strays
 
 
 def at_work(name: str, image: Path) -> subprocess.Popen[str]:
@@ -42,3 +42,10 @@ def test_only_losetup_on_an_image_of_the_cluster_is_ended(tmp_path: Path) -> Non
         for process in (ours, others, reader):
             process.kill()
             process.communicate()
+
+
+def test_a_program_that_an_interrupt_met_at_its_start_is_run_again(tmp_path):
+    """Ctrl-C twice, the second time just as the clean-up forks: it must go on."""
+    met = tmp_path / "met"
+    script = f"[ -e {met} ] && echo done || {{ touch {met}; kill -INT $$; }}"
+    assert command(["sh", "-c", script]) == "done\n"

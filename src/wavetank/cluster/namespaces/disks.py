@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavetank.cluster.interrupts import struck
 from wavetank.cluster.namespaces.cgroups import Hierarchies, throttle_files
 from wavetank.errors import ProviderError
 from wavetank.programs import search_path
@@ -53,6 +54,8 @@ def command(argv: list[str], timeout_s: float = 60.0, env: Mapping[str, str] | N
             env={**os.environ, "PATH": search_path(), **(env or {})},
             start_new_session=True,  # Ctrl-C at the terminal must not end what cleans up
         )  # fmt: skip
+        if struck(done.returncode):
+            return command(argv, timeout_s, env)
     except FileNotFoundError:
         raise ProviderError(
             f"{argv[0]} is not installed; 'wavetank doctor' names the package"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import ssl
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ import httpx2
 
 from wavetank.document import Record
 from wavetank.errors import ServiceError, UsageError
+from wavetank.service.core.places import socket_address
 
 RecordT = TypeVar("RecordT", bound=Record)
 
@@ -87,9 +88,7 @@ class Connection:
         try:
             answer = self.http.request(method, path, params=params or {}, json=body)
         except httpx2.HTTPError as error:
-            raise ServiceError(
-                f"no answer from the service at {self.where}: {error}. Is it running there? 'wavetank service run' starts it"
-            ) from error
+            raise _no_answer(self.where, error) from error
         if answer.is_success:
             return answer
         try:
@@ -149,12 +148,29 @@ def as_tenant(url: str, token: str, authority: Path | None = None) -> Iterator[C
 
 @contextmanager
 def as_administrator(socket: Path) -> Iterator[Connection]:
-    """A way to a service of this machine by the administrator's socket."""
-    transport = httpx2.HTTPTransport(uds=str(socket))
-    with httpx2.Client(
-        base_url="http://service", transport=transport, timeout=TIMEOUT_S, trust_env=False
-    ) as http:
+    """A way to a service of this machine by the administrator's socket.
+
+    Raises:
+        ServiceError: there is no such folder.
+    """
+    with ExitStack() as stack:
+        try:
+            address = stack.enter_context(socket_address(socket))
+        except OSError as error:
+            raise _no_answer(str(socket), error) from error
+        transport = httpx2.HTTPTransport(uds=address)
+        http = stack.enter_context(
+            httpx2.Client(
+                base_url="http://service", transport=transport, timeout=TIMEOUT_S, trust_env=False
+            )
+        )
         yield Connection(http, str(socket))
+
+
+def _no_answer(where: str, error: Exception) -> ServiceError:
+    return ServiceError(
+        f"no answer from the service at {where}: {error}. Is it running there? 'wavetank service run' starts it"
+    )
 
 
 def _url(text: str) -> httpx2.URL:

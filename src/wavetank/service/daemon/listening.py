@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wavetank.errors import ServiceError, UsageError
+from wavetank.service.core.places import socket_address
 from wavetank.service.daemon.settings import Settings
 
 BACKLOG = 1024
-LONGEST_SOCKET_PATH = 107  # bytes: sockaddr_un has 108 with the end
 
 
 def tls_of(settings: Settings) -> ssl.SSLContext | None:
@@ -107,15 +107,12 @@ def administrators_socket(path: Path) -> Iterator[socket.socket]:
     Raises:
         ServiceError: it cannot be made.
     """
-    if len(os.fsencode(path)) > LONGEST_SOCKET_PATH:
-        raise ServiceError(
-            f"{path} is too long for a socket, which may have {LONGEST_SOCKET_PATH} bytes: choose a shorter folder"
-        )
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
         before = os.umask(0o177)  # it has mode 0600 from its first moment on
         try:
             path.unlink(missing_ok=True)
-            listening.bind(str(path))
+            with socket_address(path) as address:
+                listening.bind(address)
         except OSError as error:
             raise ServiceError(f"cannot make the socket {path}: {error.strerror}") from error
         finally:
