@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from trace_events import unfold
 from waiting import HANG_S, until
 from wavetank import native
 from wavetank.trace.index import TraceIndex
@@ -19,7 +20,6 @@ from wavetank.trace.open import open_trace
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import OpKind
-from wavetank.trace.unfold import unfold
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 WRITER = "open('out.bin', 'wb', buffering=0).write(b'x' * 1000)"

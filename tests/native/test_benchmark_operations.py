@@ -11,6 +11,7 @@ import pytest
 from tracer_run import need
 
 import kernel_models as km  # isort: skip
+from trace_events import unfold
 from wavetank.job import Job
 from wavetank.kernel.benchmarks.fio import fio_plan
 from wavetank.kernel.benchmarks.ior import IorParameters, parse_command
@@ -25,7 +26,6 @@ from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
-from wavetank.trace.unfold import unfold
 
 Operation = tuple[str, int, int]  # file, offset, size
 PROGRAM_OF_NO_PACKAGE = "(no Debian package brings it)"

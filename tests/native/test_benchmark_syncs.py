@@ -9,6 +9,7 @@ import kernel_models as km
 import pytest
 from tracer_run import need
 
+from trace_events import unfold
 from wavetank.job import Job
 from wavetank.kernel.benchmarks.fio import fio_plan
 from wavetank.kernel.benchmarks.ior import parse_command
@@ -20,7 +21,6 @@ from wavetank.model.document.program import DataStep, FileStep, Program, RepeatS
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
-from wavetank.trace.unfold import unfold
 
 ONE = DataStep(ph_id=1, n=1)
 

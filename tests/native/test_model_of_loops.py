@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from tracer_run import compile_c, need, run_traced
 
+from trace_events import unfold
 from wavetank.document import provenance
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import FoldTable, Trace
-from wavetank.trace.unfold import unfold
 
 TIMES = {
     "provenance", "timeline", "requirements", "elapsed_s", "start_s", "end_s", "io_time_s",

@@ -11,10 +11,10 @@ import pytest
 from names_run import Round, go_round, wavetank
 from tracer_run import need
 
+from model_events import unfold
 from waiting import HANG_S
 from wavetank.kernel.document.calls import COPIES
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.document.expansion import unfold
 
 N = 130
 PROGRAM = f"""

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from tracer_run import need, run_traced
 
+from trace_events import unfold
 from waiting import HANG_S
 from wavetank.trace.importers import strace
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.schema import OpKind, Trace
-from wavetank.trace.unfold import unfold
 
 ABYSS = "/usr/lib/abyss/ABYSS-P"
 READS = 1500

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, compile_c, need, run_traced
 
+from trace_events import unfold
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Level, Trace
-from wavetank.trace.unfold import unfold
 
 N = 4  # ranks
 ALL = tuple(range(N))

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, Call, calls, compile_c, need, run_traced
 
+from trace_events import unfold
 from waiting import HANG_S
 from wavetank import native
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace
-from wavetank.trace.unfold import unfold
 
 N = 2  # ranks
 OURS = "wavetank_trace_claimed"  # tells our libraries of each other

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,8 +19,8 @@ from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout, Perfo
 from wavetank.campaign.store import Store
 from wavetank.compare.own_run import match_phases
 from wavetank.cost.prices import PriceTable, load_prices
-from wavetank.document import write_whole
-from wavetank.errors import DocumentError, SpecError
+from wavetank.document import make_folder, write_whole
+from wavetank.errors import SpecError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses
@@ -107,8 +107,7 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
         DocumentError: a file cannot be written.
     """
     spec = loaded.spec
-    for folder in ("applications", "clusters"):
-        _make_folder(store.folder / folder)
+    make_folder(store.folder / "applications")
     entries = []
     for application in loaded.applications:
         application.kernel.write(store.kernel_path(application.name))
@@ -129,14 +128,9 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
         if application.own_runs:
             entry["own_runs"] = _keep_own_runs(application, store)
         entries.append(entry)
-    clusters = []
-    for facts in loaded.clusters:
-        copy = store.cluster_path(facts.name)
-        write_whole(copy, facts.text)
-        clusters.append(str(copy.relative_to(store.folder)))
     body = spec.model_dump(mode="json", exclude_defaults=True, exclude={"layouts"}) | {
         "applications": entries,
-        "clusters": clusters,
+        "clusters": keep_clusters(loaded.clusters, store),
         "output": ".",
     }
     if loaded.prices is not None:
@@ -271,8 +265,16 @@ def _itself(
     return Application(name, kernel, digest, model, program="own", own=own)
 
 
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DocumentError(f"cannot make {folder}: {error.strerror}") from error
+def keep_clusters(clusters: Iterable[ClusterFacts], store: Store) -> list[str]:
+    """Copy cluster files into the folder of the results; says where they are there.
+
+    Raises:
+        DocumentError: a file cannot be written.
+    """
+    make_folder(store.folder / "clusters")
+    copies = []
+    for facts in clusters:
+        copy = store.cluster_path(facts.name)
+        write_whole(copy, facts.text)
+        copies.append(str(copy.relative_to(store.folder)))
+    return copies

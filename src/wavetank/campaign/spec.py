@@ -5,6 +5,7 @@ Reads YAML that a person wrote. Paths in it are relative to the file itself.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self, TypeVar
@@ -41,6 +42,26 @@ SideBySide = bool | Literal["auto"]
 Performed = Program | Literal["own"]
 ClusterSource = tuple[Path, Layout | None]
 """A cluster file, and the layout of input files that it is used with instead of its own."""
+
+
+def in_layouts(
+    clusters: tuple[Path, ...], layouts: tuple[Layout, ...]
+) -> tuple[ClusterSource, ...]:
+    """Every cluster file in every layout; in its own where none is named."""
+    return tuple((path, layout) for path in clusters for layout in layouts or (None,))
+
+
+def check_mappings(mappings: Iterable[str]) -> None:
+    """See that each is a process mapping.
+
+    Raises:
+        ValueError: one is not; for a validator.
+    """
+    for mapping in mappings:
+        try:
+            parse_mapping(mapping)
+        except MeasurementError as error:
+            raise ValueError(str(error)) from error
 
 
 class OwnRun(Record):
@@ -292,8 +313,7 @@ class CampaignSpec(Record):
 
     def cluster_sources(self) -> tuple[ClusterSource, ...]:
         """Every cluster file in every layout."""
-        layouts: tuple[Layout | None, ...] = self.layouts or (None,)
-        return tuple((path, layout) for path in self.clusters for layout in layouts)
+        return in_layouts(self.clusters, self.layouts)
 
     @field_validator("what_if")
     @classmethod
@@ -309,11 +329,7 @@ class CampaignSpec(Record):
     @field_validator("mappings")
     @classmethod
     def _are_mappings(cls, mappings: tuple[str, ...]) -> tuple[str, ...]:
-        for mapping in mappings:
-            try:
-                parse_mapping(mapping)
-            except MeasurementError as error:
-                raise ValueError(str(error)) from error
+        check_mappings(mappings)
         return _all_different(mappings, "mapping")
 
     @field_validator("clusters")

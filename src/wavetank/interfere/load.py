@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from wavetank.campaign.facts import ClusterFacts, with_titles
-from wavetank.campaign.load import ReadCluster
+from wavetank.campaign.load import ReadCluster, keep_clusters
 from wavetank.campaign.problems import Problems
 from wavetank.campaign.store import Store
 from wavetank.document import make_folder, write_whole
@@ -65,8 +65,7 @@ def keep_copies(loaded: LoadedStudy, store: Store) -> None:
     Raises:
         DocumentError: a file cannot be written.
     """
-    for folder in ("applications", "clusters"):
-        make_folder(store.folder / folder)
+    make_folder(store.folder / "applications")
     entries = []
     for group in loaded.groups:
         entry = group.entry.model_dump(mode="json", exclude_unset=True, exclude={"model", "kernel"})
@@ -75,14 +74,9 @@ def keep_copies(loaded: LoadedStudy, store: Store) -> None:
             group.kernels[None].write(path)
             entry["kernel"] = str(path.relative_to(store.folder))
         entries.append(entry)
-    clusters = []
-    for facts in loaded.clusters:
-        copy = store.cluster_path(facts.name)
-        write_whole(copy, facts.text)
-        clusters.append(str(copy.relative_to(store.folder)))
     body = loaded.spec.model_dump(mode="json", exclude_unset=True, exclude={"layouts"}) | {
         "groups": entries,
-        "clusters": clusters,
+        "clusters": keep_clusters(loaded.clusters, store),
         "output": ".",
     }
     write_whole(

@@ -13,11 +13,9 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from wavetank.campaign.problems import check_files
-from wavetank.campaign.spec import ClusterSource, Layout, StudyName
+from wavetank.campaign.spec import ClusterSource, Layout, StudyName, check_mappings, in_layouts
 from wavetank.document import Record
-from wavetank.errors import MeasurementError
 from wavetank.kernel.construction.objects import ObjectOperation
-from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE
 from wavetank.refusals import Written
 from wavetank.specification import read_yaml
@@ -195,17 +193,12 @@ class InterfereSpec(Record):
 
     def cluster_sources(self) -> tuple[ClusterSource, ...]:
         """Every cluster file in every layout."""
-        layouts: tuple[Layout | None, ...] = self.layouts or (None,)
-        return tuple((path, layout) for path in self.clusters for layout in layouts)
+        return in_layouts(self.clusters, self.layouts)
 
     @field_validator("mappings")
     @classmethod
     def _are_mappings(cls, mappings: tuple[str, ...]) -> tuple[str, ...]:
-        for mapping in mappings:
-            try:
-                parse_mapping(mapping)
-            except MeasurementError as error:
-                raise ValueError(str(error)) from error
+        check_mappings(mappings)
         return mappings
 
     @model_validator(mode="after")

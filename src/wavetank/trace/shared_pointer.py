@@ -18,7 +18,6 @@ from wavetank.trace import arguments
 from wavetank.trace.arguments import MpiMode
 from wavetank.trace.ops import DATA_KINDS, OPS, OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, FileView, FoldTable, Int64Array, Level
-from wavetank.trace.unfold import operations_per_repetition
 
 _OPEN = OPS_BY_NAME["MPI_File_open"].code
 _VIEW = OPS_BY_NAME["MPI_File_set_view"].code
@@ -174,3 +173,11 @@ def file_offsets(view: FileView, in_view: Int64Array) -> Int64Array:
     starts = np.array(view.run_offsets, dtype=np.int64)
     places: Int64Array = view.displacement + tile * view.extent + starts[run] + rest - before[run]
     return places
+
+
+def operations_per_repetition(folds: FoldTable) -> Int64Array:
+    """Operations in a repetition of each row's loop; 1 outside of loops."""
+    new = (folds.loop[1:] != folds.loop[:-1]) | (folds.rank[1:] != folds.rank[:-1])
+    first = np.flatnonzero(np.append(True, new | (folds.loop[1:] == 0)))
+    length = np.diff(first, append=len(folds))
+    return np.repeat(length, length)

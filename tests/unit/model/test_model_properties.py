@@ -10,7 +10,8 @@ from fold_builder import BY_NAME, Event, model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavetank.model.document.expansion import UnfoldedEvent, phase_operations, unfold
+from model_events import UnfoldedEvent, unfold
+from wavetank.model.document.expansion import phase_operations
 from wavetank.model.document.model import Model
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import Level, OpKind

@@ -10,11 +10,11 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from trace_events import unfold
 from wavetank.errors import TraceError
 from wavetank.trace.importers import darshan_header
 from wavetank.trace.importers.libdarshan import open_log
 from wavetank.trace.open import open_trace
-from wavetank.trace.unfold import unfold
 
 REPOSITORY = Path(__file__).parents[3]
 SAMPLE = REPOSITORY / "tests" / "data" / "darshan" / "ior_seq_fpp_posix_1m.darshan"

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from trace_events import unfold
 from wavetank.errors import TraceError
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace
-from wavetank.trace.unfold import unfold
 
 SAMPLES = Path(__file__).parents[2] / "data" / "dftracer"
 Rows = list[tuple[str, int, int]]  # call, bytes, offset

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from trace_events import unfold
 from wavetank.errors import TraceError
 from wavetank.trace.importers.recorder_calls import refuse_rounded
 from wavetank.trace.importers.recorder_format import RankCalls, Signature, read_folder
@@ -21,7 +22,6 @@ from wavetank.trace.importers.recorder_patterns import distances_begin, without_
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.schema import Level, OpKind, Trace
-from wavetank.trace.unfold import unfold
 
 SAMPLES = Path(__file__).parents[2] / "data" / "recorder" / "3.0"
 KINDS = ("merged", "apart", "between", "within", "between-and-within")

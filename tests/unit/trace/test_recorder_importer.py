@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from trace_events import Events, unfold
 from wavetank.errors import TraceError
 from wavetank.trace.importers.positions import LOST, follow
 from wavetank.trace.importers.recorder_format import read_folder
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, Trace
-from wavetank.trace.unfold import Events, unfold
 
 SAMPLES = Path(__file__).parents[2] / "data" / "recorder"
 KINDS = ("a-rank-a-grammar", "merged")

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from trace_events import unfold
 from waiting import HANG_S
 from wavetank.errors import TraceError
 from wavetank.trace.importers.strace_forms import Clock, parsed, plain_arguments, unescaped
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace
-from wavetank.trace.unfold import unfold
 
 # Leader, call, result: what all options show in one way or another.
 PLAIN = [

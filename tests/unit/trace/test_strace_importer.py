@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from trace_events import unfold
 from waiting import HANG_S
 from wavetank.errors import TraceError
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
-from wavetank.trace.unfold import unfold
 
 # strace 6.1 -f -ttt -y -T of: sh -c 'echo hi > new; echo there >> new; echo x >> old; dd of=image bs=4 count=2 conv=notrunc'
 LOG = """\

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from trace_events import unfold
 from waiting import HANG_S
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace
-from wavetank.trace.unfold import unfold
 
 # strace 6.1 -f -v -ttt -y -T; the environment is one of 25 entries, and arrays are written as here.
 STARTED = '{pid} 1700000000.{at:06} execve("/d/app", ["app"], ["SHELL=/bin/bash", {entries}]) = 0 <0.0001>\n'

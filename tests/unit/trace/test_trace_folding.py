@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trace_events import unfold
 from wavetank.trace.fold import SingleOperations, fold
-from wavetank.trace.unfold import unfold
 
 operation = st.tuples(
     st.integers(0, 2),  # rank

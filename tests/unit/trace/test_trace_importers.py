@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from trace_events import unfold
 from wavetank.errors import TraceError
 from wavetank.trace.importers import strace
 from wavetank.trace.open import kind_of, open_trace
@@ -13,7 +14,6 @@ from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.paths import is_stored
 from wavetank.trace.schema import Level, Trace
 from wavetank.trace.store import TABLES_NAME, read_imported, write_imported
-from wavetank.trace.unfold import unfold
 
 LOGS = Path(__file__).parents[2] / "data" / "darshan"
 

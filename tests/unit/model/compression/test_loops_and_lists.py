@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from test_model_properties import DATA, has_data, moved, runs
 
+from model_events import unfold
 from wavetank.model.compression.folding import fold
-from wavetank.model.document.expansion import unfold
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets
 from wavetank.model.document.thresholds import Thresholds
@@ -169,7 +169,7 @@ def looped_table(table: FoldTable, begin: int, k: int, n: int) -> FoldTable:
 
 
 def unfolded_columns(table: FoldTable) -> list[list[int]]:
-    from wavetank.trace.unfold import unfold as events_of
+    from trace_events import unfold as events_of
 
     events = events_of(table)
     return [events.seq.tolist(), events.op.tolist(), events.offset.tolist(), events.size.tolist()]

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from test_loops_and_lists import data_of, wanted
 from test_model_properties import DATA, moved
 
+from model_events import unfold
 from wavetank.model.compression import folding as fold_module
 from wavetank.model.compression.folding import fold
-from wavetank.model.document.expansion import phase_operations, unfold
+from wavetank.model.document.expansion import phase_operations
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import MixStep
 from wavetank.model.document.thresholds import Thresholds

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from fold_builder import PROVENANCE, Event, trace_of
 
+from model_events import unfold
 from table_texts import texts
 from wavetank.errors import ModelError
-from wavetank.model.document.expansion import unfold
 from wavetank.model.document.file_members import Members, Visits
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model

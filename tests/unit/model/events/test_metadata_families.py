@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from call_cases import CREATE, Case, N, benchmark, model_of, on
 
+from model_events import unfold
 from table_texts import texts
-from wavetank.model.document.expansion import unfold
 from wavetank.model.document.model import Model
 from wavetank.model.tables.model_tables import model_tables
 

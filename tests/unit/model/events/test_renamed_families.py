@@ -12,6 +12,7 @@ import kernel_models as km
 import pytest
 from fold_builder import PROVENANCE, Event, trace_of
 
+from model_events import unfold
 from table_texts import texts
 from wavetank.errors import ModelError
 from wavetank.kernel.construction.from_model import make_kernel
@@ -19,7 +20,6 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower
-from wavetank.model.document.expansion import unfold
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import FileStep

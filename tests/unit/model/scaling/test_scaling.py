@@ -10,9 +10,9 @@ import pytest
 from applications import BT_GRID, bt_io, madbench2, s3d_io
 from fold_builder import PROVENANCE, Event, model_of, trace_of
 
+from model_events import unfold
 from wavetank.errors import ModelError
 from wavetank.model.comparison.difference import compare_models
-from wavetank.model.document.expansion import unfold
 from wavetank.model.document.model import Boundaries, Model
 from wavetank.model.extract import extract_model
 from wavetank.model.scaling.extrapolation import extrapolate

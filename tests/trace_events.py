@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, UInt8Array
+from wavetank.trace.shared_pointer import operations_per_repetition
 
 
 @dataclass(frozen=True)
@@ -71,14 +72,6 @@ def unfold(folds: FoldTable) -> Events:
         error=folds.error[fold],
         fold=fold,
     )
-
-
-def operations_per_repetition(folds: FoldTable) -> Int64Array:
-    """Operations in a repetition of each row's loop; 1 outside of loops."""
-    new = (folds.loop[1:] != folds.loop[:-1]) | (folds.rank[1:] != folds.rank[:-1])
-    first = np.flatnonzero(np.append(True, new | (folds.loop[1:] == 0)))
-    length = np.diff(first, append=len(folds))
-    return np.repeat(length, length)
 
 
 def _along(first: Int64Array, disp: Int64Array, fold: Int64Array, step: Int64Array) -> Int64Array:
