@@ -14,7 +14,8 @@ from killed_commands import KILLED, MAIN
 
 import wavetank
 from waiting import HANG_S
-from wavetank.cluster.namespaces import user as user_namespace
+from wavetank.cluster.namespaces.user import MARK
+from wavetank.cluster.processes import marked
 
 pytestmark = [pytest.mark.cluster]
 
@@ -99,7 +100,7 @@ def test_a_user_has_nodes_and_a_shaped_network_and_is_told_what_is_missing(home:
     assert "384.0 MiB asked for, limited by nothing" in up.stdout
     assert "in memory (tmpfs)" in up.stdout
     directory = home / "state/clusters/lab"
-    seen = user_namespace.marked(directory)
+    seen = marked(f"{MARK}={directory}")
     assert len(seen) == 3  # process 1 of each node, and the switch's
     code = (
         "from wavetank.cluster import deploy; c = deploy.find('lab'); a, b = c.compute_hosts\n"
@@ -115,7 +116,7 @@ def test_a_user_has_nodes_and_a_shaped_network_and_is_told_what_is_missing(home:
     down = as_nobody(home, "-c", MAIN, "cluster", "down", "lab")
     assert down.returncode == 0, down.stderr
     assert not directory.exists()
-    assert user_namespace.marked(directory) == set()
+    assert marked(f"{MARK}={directory}") == set()
 
 
 @pytest.mark.parametrize("n_programs", [2, 4, 6, 9])
@@ -127,7 +128,7 @@ def test_a_user_whose_tool_was_killed_has_nothing_left_after_down(
     down = as_nobody(home, "-c", MAIN, "cluster", "down", "--all")
     assert down.returncode == 0, down.stderr
     assert not any((home / "state/clusters").iterdir())
-    assert user_namespace.marked(home / "state/clusters/lab") == set()
+    assert marked(f"{MARK}={home}/state/clusters/lab") == set()
 
 
 def test_a_file_system_that_needs_root_is_refused_with_the_reason(home: Path) -> None:

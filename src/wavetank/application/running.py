@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Literal
 
 from wavetank.cluster.host import EndsMarked, Host, on_all
+from wavetank.cluster.processes import end_all, marked
 from wavetank.errors import ClusterError
 
 log = logging.getLogger(__name__)
@@ -192,29 +193,13 @@ def end_strays(mark: str, hosts: Sequence[Host]) -> None:
     Raises:
         ClusterError: something does not end.
     """
-    deadline = time.monotonic() + _END_S
-    while found := _marked(f"{MARK}={mark}".encode()):
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            raise ClusterError(
-                f"processes {sorted(found)} do not end; they may wait for a file server that is gone. Take the cluster down"
-            )
-        time.sleep(0.01)
+    if left := end_all(lambda: marked(f"{MARK}={mark}"), _END_S):
+        raise ClusterError(
+            f"processes {left} do not end; they may wait for a file server that is gone. Take the cluster down"
+        )
 
     def end(host: Host) -> None:
         if isinstance(host, EndsMarked):
             host.end_marked(MARK, mark)
 
     on_all(hosts, end)
-
-
-def _marked(mark: bytes) -> set[int]:
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            with contextlib.suppress(OSError):  # it ended, or is another user's
-                if mark in (entry / "environ").read_bytes().split(b"\0"):
-                    found.add(int(entry.name))
-    return found

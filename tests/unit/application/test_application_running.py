@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from wavetank.application import running
-from wavetank.application.running import MARK, _marked, new_mark, run
+from wavetank.application.running import MARK, new_mark, run
+from wavetank.cluster.processes import marked
 from wavetank.errors import ClusterError
 
 # Starts a process in a session of its own, which no group kill reaches, and ends or waits.
@@ -20,7 +21,7 @@ exec(sys.argv[1])
 
 
 def strays(mark: str) -> set[int]:
-    return _marked(f"{MARK}={mark}".encode())
+    return marked(f"{MARK}={mark}")
 
 
 @pytest.mark.parametrize(("code", "status"), [("sys.exit(3)", 3), ("import os; os.abort()", 134)])

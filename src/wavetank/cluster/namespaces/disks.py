@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import os
-import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.cluster.interrupts import struck
 from wavetank.cluster.namespaces.cgroups import Hierarchies, throttle_files
+from wavetank.cluster.processes import end_all, words_of_processes
 from wavetank.errors import ProviderError
 from wavetank.programs import search_path
 
@@ -108,30 +107,18 @@ def end_strays(folder: Path) -> None:
     Raises:
         ProviderError: one does not end.
     """
-    deadline = time.monotonic() + DETACH_TIMEOUT_S
-    while strays := [pid for pid, words in _command_lines() if _is_on(words, folder)]:
-        for pid in strays:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            raise ProviderError(
-                f"losetup on an image in {folder} does not end: {strays}. Try again"
-            )
-        time.sleep(0.01)
+    below = os.fsencode(f"{folder}/")
 
+    def strays() -> list[int]:
+        return [
+            pid
+            for pid, words in words_of_processes("cmdline")
+            if words[0].rpartition(b"/")[2] == b"losetup"
+            and any(word.startswith(below) for word in words)
+        ]
 
-def _is_on(words: list[str], folder: Path) -> bool:
-    return Path(words[0]).name == "losetup" and any(word.startswith(f"{folder}/") for word in words)
-
-
-def _command_lines() -> Iterator[tuple[int, list[str]]]:
-    """Number and words of each process; one that is dead and not reaped has none."""
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                words = (entry / "cmdline").read_text(errors="replace").split("\0")
-                if words[0]:
-                    yield int(entry.name), words
+    if left := end_all(strays, DETACH_TIMEOUT_S):
+        raise ProviderError(f"losetup on an image in {folder} does not end: {left}. Try again")
 
 
 def detach(image: Path) -> None:

@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import re
-import signal
 import time
 from collections import defaultdict
 from collections.abc import Collection
@@ -27,6 +26,7 @@ from wavetank.cluster.namespaces.cgroups import (
 )
 from wavetank.cluster.namespaces.disks import command, device_number, limit_disk
 from wavetank.cluster.namespaces.user import MARK
+from wavetank.cluster.processes import end_all, words_of_processes
 from wavetank.cluster.state import state_root
 from wavetank.errors import ProviderError
 from wavetank.programs import find_program
@@ -85,37 +85,25 @@ def end_orphan(orphan: Orphan, where: Hierarchies | None = None) -> None:
         kill_all(orphan.which, where)
         remove_groups(orphan.which, where)
     elif orphan.kind == "processes":
-        _end(orphan.pids)
+        if left := end_all(
+            lambda: orphan.pids & {pid for pids in _marked_processes().values() for pid in pids},
+            END_TIMEOUT_S,
+        ):
+            raise ProviderError(f"processes {left} do not end. Try again")
     else:
         with contextlib.suppress(OSError):  # version 2: the limit went with its group
             limit_disk(where, "", device_number(orphan.which), _UNLIMITED)
         command(["losetup", "-d", orphan.which])
 
 
-def _end(pids: Collection[int]) -> None:
-    deadline = time.monotonic() + END_TIMEOUT_S
-    while left := [
-        pid for pid in pids if any(pid in found for found in _marked_processes().values())
-    ]:
-        for pid in left:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            raise ProviderError(f"processes {left} do not end. Try again")
-        time.sleep(0.01)
-
-
 def _marked_processes() -> dict[Path, set[int]]:
     """Directory of a cluster -> the processes that have it in their environment; the dead have none."""
     found: defaultdict[Path, set[int]] = defaultdict(set)
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        with contextlib.suppress(OSError):
-            for variable in (entry / "environ").read_bytes().split(b"\0"):
-                name, _, value = variable.partition(b"=")
-                if name == MARK.encode() and value.startswith(b"/"):
-                    found[Path(os.fsdecode(value))].add(int(entry.name))
+    for pid, variables in words_of_processes("environ"):
+        for variable in variables:
+            name, _, value = variable.partition(b"=")
+            if name == MARK.encode() and value.startswith(b"/"):
+                found[Path(os.fsdecode(value))].add(pid)
     return found
 
 

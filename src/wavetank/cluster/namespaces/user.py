@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
-import time
 from pathlib import Path
 
 from wavetank.cluster.namespaces.cgroups import Hierarchies
 from wavetank.cluster.namespaces.disks import command
+from wavetank.cluster.processes import end_all, marked
 from wavetank.errors import ProviderError
 
 NO_CONTROL_GROUPS = Hierarchies({}, None, frozenset())
@@ -42,29 +41,8 @@ def end_marked(directory: Path) -> None:
     Raises:
         ProviderError: some are still there after the time limit.
     """
-    deadline = time.monotonic() + END_TIMEOUT_S
-    while found := marked(directory):
-        for pid in found:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() > deadline:
-            raise ProviderError(
-                f"processes {sorted(found)} of {directory.name} do not end. Try again"
-            )
-        time.sleep(0.01)
-
-
-def marked(directory: Path) -> set[int]:
-    """Numbers of those processes; the dead have no environment any more."""
-    mark = f"{MARK}={directory}".encode()
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        with contextlib.suppress(OSError):
-            if mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.add(int(entry.name))
-    return found
+    if left := end_all(lambda: marked(f"{MARK}={directory}"), END_TIMEOUT_S):
+        raise ProviderError(f"processes {left} of {directory.name} do not end. Try again")
 
 
 def open_up(directory: Path) -> None:
