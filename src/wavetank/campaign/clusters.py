@@ -20,6 +20,7 @@ from wavetank.cluster.capacity import capacity_bytes
 from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.mpi import library_of
+from wavetank.cluster.needs import FIO
 from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.state import directory_of
 from wavetank.compare.titles import title_alone
@@ -27,6 +28,7 @@ from wavetank.cost.storage import storage_of
 from wavetank.document import explain
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.measure.benchmarks import why_not_here
 
 GUESSED_UP_S = 10.0
 """For the first estimate of a duration: NFS takes 3 s, GlusterFS 12 s on two cores."""
@@ -46,7 +48,8 @@ def read_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
     resolved = yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False)
     text = resolved if layout is not None else path.read_text(encoding="utf-8")
     against = "; ".join(deploy.check(spec)) or None
-    return replace(facts_of(spec), text=text, unavailable=against)
+    lacks = lacking(spec) if against is None else {}
+    return replace(facts_of(spec), text=text, unavailable=against, lacks=lacks)
 
 
 def read_site_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
@@ -66,8 +69,8 @@ def read_site_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
             f"existing, not {spec.provider} and {spec.file_system.kind}"
         )
     return replace(
-        facts, key=f"slurm {facts.key}", expected_up_s=0.0, unavailable=against, mpi_io=None
-    )
+        facts, key=f"slurm {facts.key}", expected_up_s=0.0, unavailable=against, lacks={}, mpi_io=None
+    )  # fmt: skip
 
 
 def cluster_reader(executor: Executor) -> ReadCluster:
@@ -122,6 +125,17 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         knobs=knobs,
         mpi_io=library_of(spec),
     )
+
+
+def lacking(spec: ClusterSpec) -> dict[str, str]:
+    """Programs that cannot perform kernels on a cluster that can come up, and why. Hosts over ssh are asked.
+
+    IOR is brought from this machine; fio runs where the nodes are.
+    """
+    here = spec.provider in (*MAKES_NODES, "null")
+    fio = why_not_here("fio") if here else "; ".join(deploy.tools_lacking(spec, FIO))
+    found = {"ior": why_not_here("ior"), "fio": fio}
+    return {program: why for program, why in found.items() if why}
 
 
 def _memory_here(spec: ClusterSpec) -> int | None:

@@ -27,6 +27,7 @@ class ClusterFacts:
         is_global: whether all compute nodes see the same files.
         expected_up_s: to bring it up.
         unavailable: why it cannot come up on this machine; None when it can.
+        lacks: program that performs kernels -> why its nodes cannot run it, as far as that is known.
         text: the specification as YAML, for the campaign's folder.
         memory_bytes: of all its nodes, where they are on this machine; None: they are elsewhere.
         storage_bytes: of all its disks, where they are on this machine.
@@ -51,6 +52,7 @@ class ClusterFacts:
     storage_bytes: int | None = None
     storage: tuple[StorageUse, ...] = ()
     unavailable: str | None = None
+    lacks: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
     knobs: Knobs = field(default_factory=Knobs)
     own_title: str | None = None
@@ -60,6 +62,11 @@ class ClusterFacts:
     def n_instances(self) -> int:
         """All of them: compute, I/O and head nodes."""
         return sum(self.instances.values())
+
+    def why_without(self, program: str) -> str | None:
+        """Why nodes cannot run a program that performs kernels; None when they can, or when that is not known."""
+        lack = self.lacks.get(program)
+        return None if lack is None else f"program: {program}: {lack}"
 
 
 def with_titles(clusters: Sequence[ClusterFacts]) -> tuple[ClusterFacts, ...]:

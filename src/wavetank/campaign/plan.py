@@ -128,9 +128,11 @@ def make_plan(
         possible[cluster.name] = []
         for application in applications:
             for mapping in spec.mappings:
-                reason = why_not(
-                    application.kernel, cluster, mapping, spec.oversubscribe
-                ) or why_ignored(application.kernel, cluster)
+                reason = (
+                    why_not(application.kernel, cluster, mapping, spec.oversubscribe)
+                    or cluster.why_without(application.program)
+                    or why_ignored(application.kernel, cluster)
+                )
                 if reason is None:
                     possible[cluster.name].append((application, mapping))
                 else:

@@ -47,6 +47,6 @@ def _compared(store: Store) -> Comparison:
     spec = read_campaign(store.folder / SPEC)
     loaded = load_campaign(spec, store.folder, cluster_reader(spec.executor))
     # What cannot come up on this machine now may have been measured on another.
-    clusters = [replace(cluster, unavailable=None) for cluster in loaded.clusters]
+    clusters = [replace(cluster, unavailable=None, lacks={}) for cluster in loaded.clusters]
     plan = make_plan(spec, loaded.applications, clusters)
     return compare_campaign(spec, plan, store, loaded.prices, loaded.other_prices)

@@ -292,6 +292,7 @@ def _tools(spec: ClusterSpec) -> Iterator[str]:
 
     for lacks in deploy.tools_lacking(spec):
         yield f"characterise and program: fio have to do without: {lacks}"
+    yield from deploy.tools_unknown(spec)
     if spec.provider not in (*MAKES_NODES, "null"):
         try:
             find_ior()

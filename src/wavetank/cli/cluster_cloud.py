@@ -110,12 +110,13 @@ def _margin(spec: ClusterSpec) -> str:
 
 def _stored_words(spec: ClusterSpec) -> str:
     """Of EFS: what the estimate takes for what nobody knows before."""
+    from wavetank.cluster.managed import is_paid_by_moved
     from wavetank.units import format_size
 
     fs = spec.file_system
     if fs.kind != "efs" or fs.capacity is None:
         return ""
-    moved = ", written once and read once" if fs.throughput in (None, "elastic") else ""
+    moved = ", written once and read once" if is_paid_by_moved(fs) else ""
     return (
         f" efs is counted with {format_size(fs.capacity)} stored for all that time{moved} (file_system.capacity): it enforces no "
         "capacity, and a program that stores or moves more costs more than this."

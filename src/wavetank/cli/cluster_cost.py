@@ -105,6 +105,7 @@ def _included_words(
     spec: ClusterSpec, priced: Sequence[StorageUse], missing: Sequence[str], table: PriceTable
 ) -> Iterator[str]:
     """What of storage and of data transfer is in the total."""
+    from wavetank.cluster.managed import is_paid_by_moved
     from wavetank.cost.storage import HOURS_PER_MONTH, says_storage
 
     if not says_storage(spec):
@@ -119,11 +120,15 @@ def _included_words(
         yield f"storage included at prices of {' and '.join(sorted(dates))} ({names}), a month of {HOURS_PER_MONTH} h"
     for use in priced:
         price = table.storage[use.name]
+        also = []
         if use.size_bytes is None:
-            moved = ""
-            if use.throughput_bytes_per_s is None and price.per_gb_read is not None:
-                moved = f", {price.per_gb_read} for each GB read and {price.per_gb_written} for each GB written"
-            yield f"{use.name} also costs {price.per_gb_month} for each GB-month that is stored{moved}"
+            also.append(f"{price.per_gb_month} for each GB-month that is stored")
+        if is_paid_by_moved(spec.file_system) and price.per_gb_read is not None:
+            also.append(
+                f"{price.per_gb_read} for each GB read and {price.per_gb_written} for each GB written"
+            )
+        if also:
+            yield f"{use.name} also costs {', '.join(also)}"
     yield "data transfer within a zone is free, and what leaves it is not included"
 
 

@@ -16,7 +16,7 @@ from wavetank.cluster import interrupts, mounting, mpi, registry
 from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.filesystems.base import KnowsOptions, OutlivesNodes
-from wavetank.cluster.needs import Needs, needs_by_node
+from wavetank.cluster.needs import TOOLS, Needs, needs_by_node
 from wavetank.cluster.providers.base import BootsKernels, ExaminesHosts, KnowsTools, TakesHosts
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
@@ -62,10 +62,16 @@ def check(spec: ClusterSpec) -> list[str]:
     return findings
 
 
-def tools_lacking(spec: ClusterSpec) -> list[str]:
+def tools_lacking(spec: ClusterSpec, tools: Needs = TOOLS) -> list[str]:
     """What measures besides the replay, and nodes of a cluster that can come up lack: sentences. Hosts over ssh are asked."""
     provider = registry.provider(spec.provider)
-    return provider.tools_lacking(spec) if isinstance(provider, KnowsTools) else []
+    return provider.tools_lacking(spec, tools) if isinstance(provider, KnowsTools) else []
+
+
+def tools_unknown(spec: ClusterSpec) -> list[str]:
+    """Why it is not known what measures besides the replay before the cluster is up: sentences."""
+    provider = registry.provider(spec.provider)
+    return provider.tools_unknown(spec) if isinstance(provider, KnowsTools) else []
 
 
 def bring_up(spec: ClusterSpec) -> DeployedCluster:

@@ -118,10 +118,7 @@ def unmade_devices(storage: Storage, provider: str, driver: object) -> Iterator[
     """
     if storage.devices == 1:
         return
-    if provider in CLOUDS:
-        if storage.devices_as == "servers":
-            yield f"storage.devices_as: servers: provider {provider} makes one device of several: write raid0"
-    elif provider != "local":
+    if provider not in ("local", *CLOUDS):
         yield f"storage.devices: provider {provider} has one device on a node; leave devices out, or take provider local"
     elif (
         storage.devices_as == "servers"

@@ -38,11 +38,13 @@ class Stored:
         name: in price tables.
         size_bytes: capacity of FSx; of EFS what it says that it stores.
         throughput_bytes_per_s: provisioned, of EFS; None: none is bought.
+        is_paid_by_moved: whether what is read and written is paid for too.
     """
 
     name: str
     size_bytes: int
     throughput_bytes_per_s: int | None = None
+    is_paid_by_moved: bool = False
 
 
 @runtime_checkable
@@ -73,6 +75,11 @@ def fsx_price_name(deployment: str, per_tib: int | None) -> str:
     """A file system of FSx for Lustre in price tables; with what it moves for each TiB where that is bought."""
     name = "fsx-lustre-" + deployment.lower().replace("_", "-")
     return name if per_tib is None else f"{name}-{per_tib}"
+
+
+def is_paid_by_moved(fs: FileSystem) -> bool:
+    """Whether what is read and written is paid for: EFS with elastic throughput, its default."""
+    return fs.kind == "efs" and fs.throughput in (None, "elastic")
 
 
 def managed_problems(fs: FileSystem) -> Iterator[str]:

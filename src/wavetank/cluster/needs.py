@@ -106,6 +106,7 @@ def say_missing(missing: Iterable[tuple[str, str]]) -> list[str]:
 
 # What measures besides the replay: characterise takes both, program: fio the first. A cluster comes up without, and says so.
 TOOLS = Needs(programs={each: f"apt-get install {each}" for each in ("fio", "iperf3")})
+FIO = Needs(programs={"fio": TOOLS.programs["fio"]})
 
 
 @runtime_checkable

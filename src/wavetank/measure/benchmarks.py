@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from wavetank.cluster.host import BringsPrograms, Host, RunningCluster, on_all
+from wavetank.cluster.needs import TOOLS
 from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
 from wavetank.kernel.benchmarks.fio import FioJob, FioPlan, escaped, fio_plan
@@ -31,6 +32,7 @@ Program = Literal["replay", "ior", "fio"]
 TITLES: dict[Program, str] = {"replay": "replay", "ior": "IOR", "fio": "fio"}
 FILE_TIMEOUT_S = 300.0
 RUN_TIMEOUT_S = 3600.0
+LIBRARIES = 'ldd "$1" || true'  # it fails for programs without any
 
 
 def performer_of(
@@ -43,21 +45,26 @@ def performer_of(
 
 
 def why_not_with(kernel: Kernel, program: Program) -> str | None:
-    """Why a program can perform no part of a kernel, or is not installed here; None when it can."""
+    """Why a program can perform no part of a kernel; None when it can."""
+    if program == "ior" and not kernel.ior:
+        refused = [one.reason for one in kernel.ior_refused] or ["the kernel has no IOR line"]
+        return f"IOR can express no phase of {kernel.application}: {refused[0]}"
+    if program == "fio":
+        plan = fio_plan(kernel)
+        if not plan.jobs:
+            return f"fio can express no phase of {kernel.application}: {plan.refused[0].reason}"
+    return None
+
+
+def why_not_here(program: Program) -> str | None:
+    """Why a program cannot be run by this machine, or be brought from it to nodes; None when it can."""
     if program == "ior":
         try:
             find_ior()
         except KernelError as error:
             return str(error)
-        if not kernel.ior:
-            refused = [one.reason for one in kernel.ior_refused] or ["the kernel has no IOR line"]
-            return f"IOR can express no phase of {kernel.application}: {refused[0]}"
-    if program == "fio":
-        if find_program("fio") is None:
-            return "fio is not installed: apt-get install fio"
-        plan = fio_plan(kernel)
-        if not plan.jobs:
-            return f"fio can express no phase of {kernel.application}: {plan.refused[0].reason}"
+    if program == "fio" and find_program("fio") is None:
+        return f"fio is not installed: {TOOLS.programs['fio']}"
     return None
 
 
@@ -109,9 +116,24 @@ def program_on_nodes(path: str, hosts: Sequence[Host]) -> str:
     def bring(host: Host) -> str:
         if not isinstance(host, BringsPrograms):
             raise ClusterError(f"there is no {path} on {host.name}, and it cannot be brought there")
-        return host.bring(Path(path))
+        brought = host.bring(Path(path))
+        lacks = missing_libraries(host.run(["sh", "-c", LIBRARIES, "sh", brought]).stdout)
+        if lacks:
+            raise ClusterError(
+                f"{path} was brought to {host.name}, which has no {', '.join(lacks)}: build it on a machine with the nodes' "
+                "distribution and without these libraries, or install it there at the same path"
+            )
+        return brought
 
     return on_all(hosts, bring)[0]
+
+
+def missing_libraries(said: str) -> list[str]:
+    """Libraries that a program needs and a machine does not have, by what ldd says.
+
+    Sample (glibc 2.36): ``libmpi.so.40 => not found``.
+    """
+    return [line.split()[0] for line in said.splitlines() if line.rstrip().endswith("=> not found")]
 
 
 class FioPerformer:

@@ -12,11 +12,14 @@ import pytest
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
 import yaml
-from aws_account import Emulator, of, spec_of
+from aws_account import Emulator, create, of, spec_of
 from recorded_hosts import Recorder
 
 from wavetank import native
 from wavetank.cluster import deploy
+from wavetank.cluster.clouds.disks import BIND
+from wavetank.cluster.components import Storage
+from wavetank.cluster.devices import device_paths
 from wavetank.cluster.host import Finished
 from wavetank.cluster.remote import launch, launching
 from wavetank.cluster.state import directory_of
@@ -68,6 +71,31 @@ def test_nfs_by_ganesha_comes_up_too(aws: Emulator, recorders: dict[str, Recorde
     assert {"nfs-ganesha", "nfs-ganesha-vfs", "rpcbind"} <= set(server["packages"])
     assert recorders["io1"].ran("ganesha.nfsd")
     assert recorders["c1"].ran("mount") and recorders["c2"].ran("mount")
+    deploy.take_down("lab")
+    assert aws.left() == []
+
+
+def test_each_device_with_a_server_of_its_own_is_where_drivers_look_for_it(
+    aws: Emulator, recorders: dict[str, Recorder]
+) -> None:
+    create(spec_of(storage={"size": "20 GiB", "devices": 2}))
+    volumes = [
+        sorted(size for key, size in each.items() if key.endswith("VolumeSize"))
+        for each in of(aws.made(), "RunInstances")
+    ]
+    assert volumes == [["30"], ["20", "20", "30"]]
+    _, server = first_start(aws)
+    assert "mdadm" not in server["runcmd"][-1][2]
+    bound = {
+        node: [argv for argv in host.commands if BIND in argv] for node, host in recorders.items()
+    }
+    # as the file systems' drivers name the second device of a node
+    data = "/storage/wavetank/home/data"
+    assert bound == {
+        "c1": [],
+        "c2": [],
+        "io1": [["sh", "-ec", BIND, "sh", "/storage2", device_paths(Storage(devices=2), data)[1]]],
+    }
     deploy.take_down("lab")
     assert aws.left() == []
 

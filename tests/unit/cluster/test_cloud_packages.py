@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wavetank.cluster.clouds.packages import (
+    TOOLS_ON_AMAZON_LINUX,
     modules_of_node,
     needs_of_hosts,
     package_problems,
     packages_of_node,
     preparations_of_node,
     starts_services,
-    tools_lacking,
+    tools_unknown,
 )
 from wavetank.cluster.spec import ClusterSpec
 
@@ -129,7 +131,7 @@ def test_the_lustre_client_comes_from_amazon_by_the_images_own_way() -> None:
     assert 'apt-get install -y "lustre-client-modules-$(uname -r)"' in text and "noble" in text
     amazon = spec({"kind": "fsx-lustre"}, "amazon-linux-2023", io=0)
     assert given(amazon, "c1") == ON_AMAZON | {"lustre-client"}
-    assert preparations_of_node(amazon, "c1") == ()
+    assert preparations_of_node(amazon, "c1") == (TOOLS_ON_AMAZON_LINUX,)
     assert package_problems(ubuntu) == package_problems(amazon) == []
     (finding,) = package_problems(spec({"kind": "fsx-lustre"}, "debian-12", io=0))
     assert "no Lustre client for Debian" in finding and "take ubuntu-24.04" in finding
@@ -154,14 +156,23 @@ def test_efs_takes_the_kernels_client_and_stunnel_for_tls(
 
 
 @pytest.mark.parametrize("image", ["debian-12", "ubuntu-24.04"])
-def test_instances_that_get_what_measures_lack_nothing_of_it(image: str) -> None:
-    assert tools_lacking(spec({"kind": "nfs"}, image)) == []
+def test_instances_that_get_what_measures_have_it(image: str) -> None:
+    assert tools_unknown(spec({"kind": "nfs"}, image)) == []
 
 
-def test_what_measures_is_said_to_be_missing_where_no_package_of_it_is_known() -> None:
-    (said,) = tools_lacking(spec(KERNEL, "amazon-linux-2023"))
-    assert (
-        "no known packages of fio and iperf3" in said and "take debian-12 or ubuntu-24.04" in said
-    )
-    (said,) = tools_lacking(spec(KERNEL, "ami-0123456789abcdef0"))
-    assert "is not known before an instance runs" in said
+def test_what_measures_is_said_to_be_unknown_where_it_could_not_be_tried() -> None:
+    (said,) = tools_unknown(spec(KERNEL, "amazon-linux-2023"))
+    assert "fio and iperf3 is not known before an instance runs: its instances are given" in said
+    (said,) = tools_unknown(spec(KERNEL, "ami-0123456789abcdef0"))
+    assert "an image of your own must have them, and 'up' says what each lacks" in said
+
+
+def test_amazon_linux_tries_what_measures_one_by_one_and_comes_up_without(tmp_path: Path) -> None:
+    asked = spec(KERNEL, "amazon-linux-2023")
+    assert preparations_of_node(asked, "c1") == preparations_of_node(asked, "io1")
+    (text,) = preparations_of_node(asked, "c1")
+    dnf = tmp_path / "dnf"
+    dnf.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/said\n[ "$3" != fio ]\n')
+    dnf.chmod(0o755)
+    subprocess.run(["sh", "-ec", text], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    assert (tmp_path / "said").read_text() == "install -y fio\ninstall -y iperf3\n"

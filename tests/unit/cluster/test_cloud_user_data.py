@@ -111,17 +111,33 @@ def test_the_storage_is_a_volume_or_a_disk_of_the_instance_as_asked_and_never_th
     assert said(tmp_path)[-2:] == [f"mkfs.xfs -f /dev/{device}", f"mount /dev/{device} /storage"]
 
 
-def test_several_disks_are_one(tmp_path: Path) -> None:
-    programs = disk_programs() | {
+def two_volumes() -> dict[str, str]:
+    return disk_programs() | {
         "lsblk": LSBLK.replace("Amazon EC2 NVMe Instance Storage", "Amazon Elastic Block Store")
     }
-    done = run(DataDisks(2, False, "ext4").script(), tmp_path, programs)
+
+
+def test_several_disks_are_one_where_they_are_striped(tmp_path: Path) -> None:
+    done = run(DataDisks(2, False, "ext4", striped=True).script(), tmp_path, two_volumes())
     assert done.returncode == 0, done.stderr
-    assert said(tmp_path)[-3:] == [
+    assert said(tmp_path)[-4:] == [
         "mdadm --create /dev/md/wavetank --run --level=0 --raid-devices=2 /dev/nvme1n1 /dev/nvme2n1",
+        "mkdir -p /storage",
         "mkfs.ext4 -F /dev/md/wavetank",
         "mount /dev/md/wavetank /storage",
     ]
+
+
+def test_several_disks_with_a_server_each_are_mounted_one_by_one(tmp_path: Path) -> None:
+    done = run(DataDisks(2, False, "xfs").script(), tmp_path, two_volumes())
+    assert done.returncode == 0, done.stderr
+    assert [line for line in said(tmp_path) if line.startswith(("mkfs", "mount", "mdadm"))] == [
+        "mkfs.xfs -f /dev/nvme1n1",
+        "mount /dev/nvme1n1 /storage",
+        "mkfs.xfs -f /dev/nvme2n1",
+        "mount /dev/nvme2n1 /storage2",
+    ]
+    assert "mkdir -p /storage2" in said(tmp_path)
 
 
 def test_a_disk_that_is_not_there_ends_the_start_before_anything_is_formatted(

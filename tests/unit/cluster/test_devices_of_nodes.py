@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from wavetank.cluster import deploy
+from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.cephfs.daemons import Daemons
 from wavetank.cluster.filesystems.cephfs.driver import CephFS
@@ -15,6 +16,7 @@ from wavetank.cluster.filesystems.cephfs.options import osds_per_device
 from wavetank.cluster.filesystems.glusterfs.bricks import brick_paths, bricks_of
 from wavetank.cluster.filesystems.glusterfs.driver import GlusterFS
 from wavetank.cluster.filesystems.glusterfs.placement import Placer
+from wavetank.cluster.filesystems.nfs.driver import NFS
 from wavetank.cluster.host import Host
 from wavetank.cluster.namespaces.nodes import node_disks
 from wavetank.cluster.spec import ClusterSpec
@@ -132,3 +134,10 @@ def test_cephfs_has_an_object_store_on_each_device() -> None:
 def test_object_stores_lie_evenly_on_devices() -> None:
     (finding,) = [each for each in CephFS().check(ceph(osds_per_server=3)) if "multiple" in each]
     assert "osds_per_server 3 is no multiple of storage.devices 2" in finding
+
+
+def test_instances_have_a_server_on_each_device_where_the_file_system_can() -> None:
+    asked = cluster().storage
+    assert list(unmade_devices(asked, "aws", GlusterFS())) == []
+    (said,) = unmade_devices(asked, "aws", NFS())
+    assert "nfs has one server with one device on a node here" in said

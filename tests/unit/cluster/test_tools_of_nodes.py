@@ -53,7 +53,7 @@ def test_hosts_over_ssh_are_asked_and_each_is_named(monkeypatch: pytest.MonkeyPa
 def test_instances_are_known_by_their_image_before_there_are_any() -> None:
     amazon = CLOUD.format(image="amazon-linux-2023", reaper="none")
     said = checked(HOSTS.format(provider="aws", more=amazon))
-    assert "program: fio have to do without: cloud.image amazon-linux-2023" in said
+    assert "note: whether cloud.image amazon-linux-2023 has fio and iperf3 is not known" in said
     debian = CLOUD.format(image="debian-12", reaper="none")
     assert "program: fio" not in checked(HOSTS.format(provider="aws", more=debian))
 
@@ -77,6 +77,8 @@ def test_the_plan_says_how_much_is_stored_and_moved_for_the_price_of_efs(
     assert "with a margin of 10 min, for efs of 1 h" in said
     assert "efs is counted with 20.0 GiB stored for all that time" in said
     assert ("written once and read once" in said) == moved
+    # of the table of an hour
+    assert ("for each GB read and" in said) == moved
     assert "a program that stores or moves more costs more than this" in said
 
 

@@ -13,9 +13,11 @@ from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
 from wavetank.kernel.benchmarks.fio import fio_plan
 from wavetank.measure.benchmarks import (
+    LIBRARIES,
     ClusterFiles,
     FioPerformer,
     program_on_nodes,
+    why_not_here,
     why_not_with,
 )
 
@@ -90,14 +92,28 @@ def test_each_node_gets_the_jobs_of_its_ranks_and_rounds_follow_each_other(error
     assert starts == expected
 
 
-def test_a_program_without_a_phase_is_refused_with_the_reason(monkeypatch):
+def test_what_a_kernel_cannot_be_performed_by_and_what_is_not_installed_are_two_questions(
+    monkeypatch, tmp_path
+):
     monkeypatch.setattr("wavetank.measure.benchmarks.find_program", lambda name: None)
-    assert "fio is not installed" in why_not_with(abyss_kernel(), "fio")
-    assert why_not_with(abyss_kernel(), "replay") is None
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert why_not_here("fio") == "fio is not installed: apt-get install fio"
+    assert "IOR is not installed. Build it" in why_not_here("ior")
+    assert why_not_here("replay") is None
+    kernel = abyss_kernel()
+    assert [why_not_with(kernel, program) for program in ("replay", "fio")] == [None, None]
+    bare = kernel.model_copy(update={"ior": (), "ior_refused": ()})
+    assert why_not_with(bare, "ior").endswith("ABYSS-P: the kernel has no IOR line")
 
 
 class Elsewhere(FakeHost):
     """A machine with files of its own, to which programs can be brought."""
+
+    ldd = ""
+
+    def run(self, argv, **more):
+        done = super().run(argv, **more)
+        return Finished(self.ldd, "", 0.0) if LIBRARIES in argv else done
 
     def bring(self, program):
         self.log.append((self.name, "brought", str(program)))
@@ -119,3 +135,14 @@ def test_ior_is_used_where_nodes_have_it_and_brought_where_one_has_none():
     alone.fails_on = "test"
     with pytest.raises(ClusterError, match="there is no /opt/ior on c1"):
         program_on_nodes("/opt/ior", [alone])
+
+
+def test_libraries_that_a_brought_program_lacks_are_named_with_what_to_do():
+    node = Elsewhere("c1", [])
+    node.fails_on = "test"
+    node.ldd = (
+        "\tlinux-vdso.so.1 (0x00007ffd)\n\tlibmpi.so.40 => /lib/libmpi.so.40 (0x00007f12)\n"
+        "\tlibhdf5.so.103 => not found\n\tlibgpfs.so => not found\n"
+    )
+    with pytest.raises(ClusterError, match=r"c1, which has no libhdf5.so.103, libgpfs.so: build"):
+        program_on_nodes("/opt/ior", [node])

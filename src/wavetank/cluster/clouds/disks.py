@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wavetank.cluster.components import MANAGED
+from wavetank.cluster.devices import device_paths
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
 from wavetank.units import GIB
 
 ROOT_GB = 30
+STORAGE = "/storage"  # where the first start mounts the first device
+# $1: where the first start mounted a device, $2: where it is to be. A directory of it, as on the first device.
+BIND = 'mkdir -p "$1/wavetank" "$2" && mount --bind "$1/wavetank" "$2"'
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,28 @@ def data_volumes(spec: ClusterSpec, node: str) -> tuple[Volume, ...]:
     iops, throughput = provisioned(storage)
     volume = Volume(volume_type(storage), max(1, -(-storage.cloud_bytes // GIB)), iops, throughput)
     return (volume,) * storage.devices
+
+
+def mount_further_devices(spec: ClusterSpec, hosts: Mapping[str, Host], storage_path: str) -> None:
+    """Have each further device of a node where drivers look for it, beside the directory on the first one.
+
+    Args:
+        spec: of the cluster.
+        hosts: by node.
+        storage_path: the cluster's directory on the first device.
+
+    Raises:
+        RemoteCommandError: one is not there.
+    """
+    made = device_paths(spec.storage, STORAGE)[1:]
+    wanted = device_paths(spec.storage, storage_path)[1:]
+
+    def mount(host: Host) -> None:
+        for device, path in zip(made, wanted, strict=True):
+            host.run(["sh", "-ec", BIND, "sh", device, path])
+
+    if made:
+        on_all([hosts[node] for node in _holders(spec)], mount)
 
 
 def _holders(spec: ClusterSpec) -> tuple[str, ...]:

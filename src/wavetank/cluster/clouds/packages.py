@@ -27,6 +27,10 @@ echo "deb [signed-by=$keys] https://fsx-lustre-client-repo.s3.amazonaws.com/ubun
 apt-get update
 DEBIAN_FRONTEND=noninteractive apt-get install -y "lustre-client-modules-$(uname -r)"
 """
+# None could be tried there, and a name that is wrong must not keep a cluster from coming up: each by itself, and 'up' asks.
+TOOLS_ON_AMAZON_LINUX = (
+    f"for each in {' '.join(TOOLS.programs)}; do dnf install -y $each || true; done"
+)
 # Debian's name -> Amazon Linux's, which has Fedora's. What is not here, none of its documents names: no Ganesha, GlusterFS, Ceph.
 # Open MPI: 4.1 (amazonlinux/amazon-linux-2023#492). Lustre: #309 there. stunnel: what Amazon's own EFS client takes from it.
 AMAZON_LINUX = {
@@ -65,9 +69,14 @@ def packages_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
 
 def preparations_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
     """Shell texts that install on a node what its distribution has in no repository of its own."""
-    if spec.cloud is None or spec.cloud.image != "ubuntu-24.04":
+    if spec.cloud is None:
         return ()
-    return (LUSTRE_ON_UBUNTU,) if LUSTRE in _debian(needs_of_hosts(spec)[node]) else ()
+    if spec.cloud.image == "amazon-linux-2023":
+        return (TOOLS_ON_AMAZON_LINUX,)
+    is_lustre_on_ubuntu = spec.cloud.image == "ubuntu-24.04" and LUSTRE in _debian(
+        needs_of_hosts(spec)[node]
+    )
+    return (LUSTRE_ON_UBUNTU,) if is_lustre_on_ubuntu else ()
 
 
 def modules_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
@@ -111,21 +120,19 @@ def package_problems(spec: ClusterSpec) -> list[str]:
     ]
 
 
-def tools_lacking(spec: ClusterSpec) -> list[str]:
-    """What measures besides the replay, and instances of the image do not get, or only the image's maker knows of."""
-    if spec.cloud is None:
+def tools_unknown(spec: ClusterSpec) -> list[str]:
+    """Why it is not known before an instance runs whether it has what measures besides the replay; nothing where it is known."""
+    if spec.cloud is None or spec.cloud.image in WITH_APT:
         return []
     image, tools = spec.cloud.image, " and ".join(TOOLS.programs)
-    if image not in NAMES:
-        return [
-            f"whether cloud.image {image} has {tools} is not known before an instance runs: 'up' asks each"
-        ]
-    names = NAMES[image]
-    if names is None or TOOLS.programs.keys() <= names.keys():
-        return []
+    how = (
+        "its instances are given them where their repositories have them"
+        if image in NAMES
+        else "an image of your own must have them"
+    )
     return [
-        f"cloud.image {image} has no known packages of {tools}, so its instances get none: take {' or '.join(WITH_APT)}, or an "
-        "image of your own (ami-...) that has them"
+        f"whether cloud.image {image} has {tools} is not known before an instance runs: {how}, and 'up' says what each lacks. "
+        f"{' and '.join(WITH_APT)} have both"
     ]
 
 

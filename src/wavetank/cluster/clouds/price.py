@@ -11,6 +11,7 @@ from pathlib import Path
 from wavetank.cluster.clouds.disks import ROOT_GB, Volume, data_volumes
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.components import MANAGED
+from wavetank.cluster.managed import is_paid_by_moved
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.bills import CENT, AddressTime, Bill, InstanceTime, StorageTime, Used, bill_of
 from wavetank.cost.prices import PriceTable, load_prices, shipped_tables
@@ -55,7 +56,7 @@ def served_use(spec: ClusterSpec, seconds: float) -> Iterator[StorageTime]:
     """What a file system that the cloud runs uses in a time: of EFS all that may be stored; if elastic, written and read once."""
     fs = spec.file_system
     if fs.kind in MANAGED:
-        by_moved = fs.kind == "efs" and fs.throughput in (None, "elastic")
+        by_moved = is_paid_by_moved(fs)
         for use in storage_of(spec):
             moved = (use.size_bytes or 0) if by_moved else 0
             yield StorageTime(use, seconds, read_bytes=moved, written_bytes=moved)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from wavetank.cluster import registry
 from wavetank.cluster.clouds import bill, engine
 from wavetank.cluster.clouds.cloud import Key, Made, new_lease
+from wavetank.cluster.clouds.disks import mount_further_devices
 from wavetank.cluster.clouds.hosts import (
     KNOWN_HOSTS,
     addresses_of,
@@ -20,7 +21,7 @@ from wavetank.cluster.clouds.hosts import (
     write_inventory,
 )
 from wavetank.cluster.clouds.keys import make_keys
-from wavetank.cluster.clouds.packages import needs_of_hosts, package_problems, tools_lacking
+from wavetank.cluster.clouds.packages import needs_of_hosts, package_problems, tools_unknown
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
 from wavetank.cluster.components import MANAGED
@@ -180,9 +181,14 @@ class CloudProvider:
         del spec, needs
         return []
 
-    def tools_lacking(self, spec: ClusterSpec) -> list[str]:
-        """By the image, as there are no hosts yet; see the protocol."""
-        return tools_lacking(spec)
+    def tools_lacking(self, spec: ClusterSpec, tools: Needs) -> list[str]:
+        """Nothing is known to be lacking: there are no hosts yet."""
+        del spec, tools
+        return []
+
+    def tools_unknown(self, spec: ClusterSpec) -> list[str]:
+        """By the image; see the protocol."""
+        return tools_unknown(spec)
 
     def as_hosts(self, spec: ClusterSpec) -> ClusterSpec:
         """See the protocol."""
@@ -228,6 +234,7 @@ class CloudProvider:
                 "%s: characterise and program: fio have to do without: %s", spec.name, lacks
             )
         nodes = self._nodes(hosts.take(seen, leave=leave))
+        mount_further_devices(seen, nodes.hosts, nodes.storage_path)
         self.prepare_launches(nodes)
         return nodes
 

@@ -28,7 +28,8 @@ def see_served(directory: ClusterDirectory, cloud: Cloud, key: Key, now: datetim
             continue
         directory.note(
             do="served", key=made.key, name=made.stored.name, size=made.stored.size_bytes,
-            rate=made.stored.throughput_bytes_per_s or 0, since=made.since.isoformat(), at=now.isoformat(),
+            rate=made.stored.throughput_bytes_per_s or 0, moved=int(made.stored.is_paid_by_moved),
+            since=made.since.isoformat(), at=now.isoformat(),
         )  # fmt: skip
 
 
@@ -50,7 +51,7 @@ def served_times(
         name, rate = str(entries[0]["name"]), int(entries[0]["rate"]) or None
         size = max(int(entry["size"]) for entry in entries)
         since = min(datetime.fromisoformat(str(entry["since"])) for entry in entries)
-        if name == "efs" and rate is None:
+        if entries[0].get("moved"):
             assumed.append(MOVED.format(key))
         yield stored_time(Stored(name, size, rate), max(1.0, (end - since).total_seconds()))
 

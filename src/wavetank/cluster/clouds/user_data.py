@@ -15,9 +15,9 @@ from datetime import datetime
 import yaml
 
 from wavetank.cluster.clouds.cloud import Keys
+from wavetank.cluster.clouds.disks import STORAGE
 
 USER = "wavetank"
-STORAGE = "/storage"
 HOMES = f"{STORAGE}/wavetank"  # where hosts keep data, on every node
 READY = "/run/wavetank-ready"
 MOST_BYTES = 16 * 1024  # of EC2, before base64
@@ -40,7 +40,6 @@ KEEP_SERVICES_OFF = f"printf '#!/bin/sh\\nexit 101\\n' >{NO_SERVICES} && chmod 7
 
 # Disks that are neither the root's nor in use. Types of the Nitro generation tell by the model what a disk is.
 DISK = """set -e
-mkdir -p {storage}
 root=$(lsblk -no PKNAME "$(findmnt -no SOURCE /)" | head -n 1)
 set --
 for disk in $(lsblk -dno NAME,TYPE | awk '$2 == "disk" {{ print $1 }}'); do
@@ -50,13 +49,16 @@ for disk in $(lsblk -dno NAME,TYPE | awk '$2 == "disk" {{ print $1 }}'); do
   [ $# -eq {number} ] || set -- "$@" "/dev/$disk"
 done
 [ $# -eq {number} ] || {{ echo "{storage} needs {number} disks, and there are $#" >&2; exit 1; }}
-device=$1
-if [ $# -gt 1 ]; then
-  mdadm --create /dev/md/wavetank --run --level=0 --raid-devices=$# "$@"
-  device=/dev/md/wavetank
-fi
-mkfs.{kind} {force} "$device"
-mount "$device" {storage}
+{join}n=
+for device in "$@"; do
+  mkdir -p "{storage}$n"
+  mkfs.{kind} {force} "$device"
+  mount "$device" "{storage}$n"
+  n=$(( ${{n:-1}} + 1 ))
+done
+"""
+JOIN = """mdadm --create /dev/md/wavetank --run --level=0 --raid-devices=$# "$@"
+set -- /dev/md/wavetank
 """
 OWN_DISK, VOLUME = "Instance Storage", "Elastic Block Store"
 
@@ -66,14 +68,16 @@ class DataDisks:
     """Disks that become the storage of a node.
 
     Attributes:
-        number: of them; several are one device (RAID 0).
+        number: of them.
         own: the instance's own, not volumes.
         local_file_system: "xfs" or "ext4".
+        striped: whether several are one device (RAID 0); else each is mounted by itself: /storage, /storage2, ...
     """
 
     number: int
     own: bool
     local_file_system: str
+    striped: bool = False
 
     def script(self) -> str:
         """Shell text that makes and mounts the storage."""
@@ -81,6 +85,7 @@ class DataDisks:
             storage=STORAGE,
             number=self.number,
             not_model=VOLUME if self.own else OWN_DISK,
+            join=JOIN if self.striped else "",
             kind=self.local_file_system,
             force={"xfs": "-f", "ext4": "-F"}[self.local_file_system],
         )

@@ -89,8 +89,11 @@ class ExaminesHosts(Protocol):
 class KnowsTools(Protocol):
     """A provider whose nodes have programs of their own, which may lack what measures besides the replay (needs.TOOLS)."""
 
-    def tools_lacking(self, spec: ClusterSpec) -> list[str]:
-        """Sentences on what is missing, or not known yet; of a cluster that can come up. It keeps none from coming up."""
+    def tools_lacking(self, spec: ClusterSpec, tools: Needs) -> list[str]:
+        """Sentences on which of them nodes are known to lack; of a cluster that can come up. It keeps none from coming up."""
+
+    def tools_unknown(self, spec: ClusterSpec) -> list[str]:
+        """Sentences on why that is not known before the cluster is up; none where it is."""
 
 
 @runtime_checkable

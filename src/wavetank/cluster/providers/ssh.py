@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from wavetank.cluster.needs import TOOLS, Needs
+from wavetank.cluster.needs import Needs
 from wavetank.cluster.remote import hosts
 from wavetank.cluster.spec import ClusterSpec
 
@@ -26,9 +26,14 @@ class SshProvider:
         """Ask every host at once whether it answers and has what is needed; see the protocol."""
         return [] if list(_problems(spec)) else hosts.examine(spec, needs)
 
-    def tools_lacking(self, spec: ClusterSpec) -> list[str]:
+    def tools_lacking(self, spec: ClusterSpec, tools: Needs) -> list[str]:
         """Ask every host at once; see the protocol."""
-        return self.examine(spec, dict.fromkeys(spec.node_names(), TOOLS))
+        return self.examine(spec, dict.fromkeys(spec.node_names(), tools))
+
+    def tools_unknown(self, spec: ClusterSpec) -> list[str]:
+        """None: hosts are there, and are asked."""
+        del spec
+        return []
 
     def create(self, spec: ClusterSpec, *, leave: bool = False) -> hosts.SshNodes:
         """See that every host answers, and make a directory on each."""

@@ -326,7 +326,9 @@ def strategy_of(spec: ClusterSpec) -> str:
 def _disks(spec: ClusterSpec, node: str) -> DataDisks | None:
     own = on_own_disks(spec, node)
     number = spec.storage.devices if own else len(data_volumes(spec, node))
-    return DataDisks(number, own, spec.storage.local_file_system) if number else None
+    if not number:
+        return None
+    return DataDisks(number, own, spec.storage.local_file_system, spec.storage.striped > 1)
 
 
 def roles(spec: ClusterSpec) -> tuple[tuple[str, ...], ...]:

@@ -174,9 +174,10 @@ class ManagedFileSystems:
             mibps = each.get("ProvisionedThroughputInMibps")
             rate = None if mibps is None else int(mibps * MIB)
             stored = int(each.get("SizeInBytes", {}).get("Value", 0))
+            by_moved = each.get("ThroughputMode") == "elastic"
             yield Made(
                 "efs", str(each["FileSystemId"]), state=state, since=utc(each.get("CreationTime")),
-                stored=Stored("efs", stored, rate), **of_tags(tags),
+                stored=Stored("efs", stored, rate, by_moved), **of_tags(tags),
             )  # fmt: skip
 
     def _mount_targets(self, system: Made) -> Iterator[Made]:
