@@ -152,6 +152,19 @@ def command(
     print_tables(result_tables(made, result), output_format, {"status": result.status})
 
 
+def starter_of(kernel: Kernel) -> Launcher:
+    """What starts a kernel's ranks on this machine for an exact replay without pauses, where nobody chose it.
+
+    Raises:
+        KernelError: it cannot be performed here.
+    """
+    from wavetank.launchers.registry import launcher
+
+    starter = launcher(_default_launcher(kernel, "replay"))
+    _require_exact(kernel, starter, "drop", None)
+    return starter
+
+
 def _require_exact(
     kernel: Kernel, starter: Launcher, pauses: str, compute_bytes: int | None
 ) -> None:

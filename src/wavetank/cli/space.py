@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.space_check import check
 from wavetank.errors import ServiceError, UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +23,33 @@ URL, TOKEN, AUTHORITY = "WAVETANK_SERVICE", "WAVETANK_TOKEN", "WAVETANK_SERVICE_
 """Variables of the environment: a token in an argument could be read by every user of the machine."""
 PAUSE_S = 0.5
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def need_options(command: F) -> F:
+    """Add what chooses a space for a kernel."""
+    options = (
+        click.option(
+            "--for", "kernel", type=click.Path(path_type=Path), metavar="KERNEL",
+            help="Choose the kind, mode, servers, devices and stripe for this kernel.",
+        ),
+        click.option(
+            "--within", metavar="TIME", help="That the kernel's I/O time must not exceed, e.g. 60s.",
+        ),
+        click.option(
+            "--campaign", "campaigns", multiple=True, metavar="DIR",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Results of a campaign that measured the kernel; may stand several times.",
+        ),
+        click.option(
+            "--accept", "accepted", multiple=True,
+            type=click.Choice(["emulated", "caches", "guests", "doubts", "shared"]),
+            help="Take measurements in spite of this doubt; may stand several times.",
+        ),
+        click.option("--dry-run", is_flag=True, help="Show what --for would choose; ask for nothing."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -84,12 +112,15 @@ def size_of(option: str, text: str | None) -> int | None:
 
 @command.command()
 @click.argument("name")
-@click.option("--size", required=True, metavar="SIZE", help="What it can hold, e.g. 10GiB.")
+@click.option(
+    "--size",
+    metavar="SIZE",
+    help="What it can hold, e.g. 10GiB; with --for by default what the kernel needs.",
+)
 @click.option(
     "--kind",
-    required=True,
     type=click.Choice(["nfs", "glusterfs", "cephfs", "orangefs"]),
-    help="Of file system.",
+    help="Of file system; with --for by default any.",
 )
 @click.option(
     "--mode",
@@ -126,22 +157,30 @@ def size_of(option: str, text: str | None) -> int | None:
     metavar="RULE",
     help="Who may mount it, as in 'wavetank space grant'; may stand several times.",
 )
+@need_options
 @wait_option
 @format_option
 def create(
     name: str,
-    size: str,
-    kind: str,
+    size: str | None,
+    kind: str | None,
     mode: str,
     servers: int,
     devices: int,
     stripe: str | None,
     redundancy: int,
     access: tuple[str, ...],
+    kernel: Path | None,
+    within: str | None,
+    campaigns: tuple[Path, ...],
+    accepted: tuple[str, ...],
+    dry_run: bool,
     wait: bool,
     output_format: str,
 ) -> None:
     """Ask for a space. With the same name and values again, it is the same space.
+
+    With --for and --within the cheapest space is taken that campaigns measured to do the kernel's I/O in that time.
 
     Example: wavetank space create data --size 10GiB --kind nfs --access 10.0.0.0/24 --wait
     """
@@ -150,6 +189,24 @@ def create(
     from wavetank.document import explain
     from wavetank.service.core.records import SpaceRequest
 
+    if kernel is not None:
+        from wavetank.cli.space_for import create_for, need_of
+
+        size_bytes, rules = size_of("--size", size), rules_of(access)
+        need = need_of(name, kernel, within, size_bytes, kind, mode, rules, accepted)
+        with service_of_tenant() as spaces:
+            create_for(
+                spaces, need, kernel, campaigns,
+                settle=None if dry_run else lambda space: _waited(spaces, space, wait),
+                output_format=output_format,
+            )  # fmt: skip
+        return
+    if within is not None or campaigns or accepted or dry_run:
+        raise UsageError(
+            "--within, --campaign, --accept and --dry-run choose a space for a kernel: name it with --for"
+        )
+    if size is None or kind is None:
+        raise UsageError("give --size and --kind; or --for and --within, which choose the kind")
     try:
         asked = SpaceRequest.model_validate(
             {
@@ -280,6 +337,9 @@ def delete(name: str, wait: bool, output_format: str) -> None:
     """
     with service_of_tenant() as spaces:
         show_spaces([_waited(spaces, spaces.delete(name), wait)], output_format)
+
+
+command.add_command(check)
 
 
 def show_spaces(spaces: Sequence[Space], output_format: str) -> None:

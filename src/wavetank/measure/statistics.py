@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import comb
+from typing import Literal
 
 import numpy as np
 from pydantic import Field
@@ -66,6 +67,19 @@ def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimat
         values=tuple(values),
         range_of=None if coverage(n, k) >= confidence else n,
     )
+
+
+AgainstLimit = Literal["within", "beyond", "cannot be told"]
+
+
+def against_limit(of: Estimate, limit: float) -> AgainstLimit:
+    """Whether the true median is at most a limit, as far as repetitions tell: by the ends of the interval, not by the median.
+
+    Within: the upper end is. Beyond: the lower end is not. One repetition has no interval, and tells nothing.
+    """
+    if of.low is None or of.high is None:
+        return "cannot be told"
+    return "within" if of.high <= limit else "beyond" if of.low > limit else "cannot be told"
 
 
 def change_percent(

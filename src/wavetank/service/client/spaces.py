@@ -8,7 +8,7 @@ from contextlib import suppress
 from wavetank.errors import ServiceError, UsageError
 from wavetank.service.client.connection import AnsweredError, Connection
 from wavetank.service.client.news import News
-from wavetank.service.core.answers import EventPage, SpacePage
+from wavetank.service.core.answers import ClassAnswer, Classes, EventPage, SpacePage
 from wavetank.service.core.records import Access, Event, Resize, Space, SpaceRequest
 from wavetank.service.core.states import UNSETTLED
 from wavetank.units import exact_size
@@ -30,6 +30,10 @@ class Spaces:
         """Ask for a space. Asked again, it is the same one."""
         body = asked.model_dump(mode="json", exclude_defaults=True)
         return self.service.send("POST", "/v1/spaces", Space, body)
+
+    def classes(self) -> tuple[ClassAnswer, ...]:
+        """Kinds of file systems in their modes, offered or not."""
+        return self.service.get("/v1/classes", Classes).classes
 
     def all(self) -> list[Space]:
         """All spaces by name, page by page."""
