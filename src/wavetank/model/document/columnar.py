@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import numpy as np
@@ -27,6 +28,22 @@ def as_column(value: object) -> object:
         raise ValueError("must be a whole number or a list of such")
     column.setflags(write=False)
     return column
+
+
+def fill(record: object, names: Iterable[str], n: int, of: str) -> None:
+    """Let columns of a record hold ``n`` numbers each; one number stands for all, and None for no column.
+
+    Raises:
+        ValueError: a column holds another number of them; ``of``: what they are.
+    """
+    for name in names:
+        column = getattr(record, name)
+        if column is None:
+            continue
+        if len(column) == 1 and n > 1:
+            record.__dict__[name] = column = np.broadcast_to(column, n)
+        if len(column) != n:
+            raise ValueError(f"{name} holds {len(column)} numbers for {n} {of}")
 
 
 def different(column: Int64Array) -> Int64Array:

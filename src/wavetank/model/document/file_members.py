@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from wavetank.document import Record
-from wavetank.model.document.columnar import Column, ListColumn, at_least
+from wavetank.model.document.columnar import Column, ListColumn, at_least, fill
 from wavetank.trace.schema import Int32Array, Int64Array
 
 _Number = TypeVar("_Number", int, Int32Array, Int64Array)
@@ -230,14 +230,7 @@ class Members(Record):
     @model_validator(mode="after")
     def _in_step(self) -> Self:
         n = len(self.names)
-        for name in ("size", "size_before"):
-            column = getattr(self, name)
-            if column is None:
-                continue
-            if len(column) == 1 and n > 1:
-                self.__dict__[name] = column = np.broadcast_to(column, n)
-            if len(column) != n:
-                raise ValueError(f"{name} holds {len(column)} numbers for {n} names")
+        fill(self, ("size", "size_before"), n, "names")
         if any(len(names) != n for names in self.other_names):
             raise ValueError(f"other_names are not {n} each, as names are")
         if not n or int(self.visits.all().max(initial=-1)) >= n:

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from wavetank.document import Record
 from wavetank.model.document.access_runs import RunArrays
-from wavetank.model.document.columnar import Column, ListColumn, as_column, different
+from wavetank.model.document.columnar import Column, ListColumn, as_column, different, fill
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
 
@@ -31,15 +31,7 @@ def put_in_step(listed: _Listed, columns: Sequence[str]) -> None:
     """
     if (listed.n_runs < 1).any():
         raise ValueError("n_runs must be above 0")
-    n = int(listed.n_runs.sum())
-    for name in columns:
-        column = getattr(listed, name)
-        if column is None:
-            continue
-        if len(column) == 1 and n > 1:
-            listed.__dict__[name] = column = np.broadcast_to(column, n)
-        if len(column) != n:
-            raise ValueError(f"{name} holds {len(column)} numbers for {n} runs")
+    fill(listed, columns, int(listed.n_runs.sum()), "runs")
     if (different(listed.count) < 1).any() or (different(listed.rs) < 0).any():
         raise ValueError("a run has no repetition, or a negative request size")
 

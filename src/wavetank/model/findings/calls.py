@@ -53,7 +53,8 @@ def many_small_files(io: Io) -> tuple[tuple[Finding, ...], set[int]]:
     found = tally([one for some in small.values() for one in some])
     of_bytes = io.share_of_bytes(found.moved_bytes)
     return (
-        Finding(
+        io.finding(
+            found,
             kind="many-small-files",
             sentence=(
                 f"{n_small:,} of {io.n_files(of_file):,} files move less than {format_size(SMALL_REQUEST_BYTES)} each: "
@@ -61,11 +62,6 @@ def many_small_files(io: Io) -> tuple[tuple[Finding, ...], set[int]]:
                 f"({percent(of_bytes)} of the bytes)."
             ),
             remedy="Put them into one file of a container format: HDF5, NetCDF, ADIOS, SQLite, or an archive.",
-            ph_ids=found.ph_ids,
-            n_operations=found.n_operations,
-            moved_bytes=found.moved_bytes,
-            share_of_operations=io.share_of_operations(found.n_operations),
-            share_of_bytes=of_bytes,
         ),
     ), set(small)
 
@@ -177,17 +173,13 @@ def read_back(io: Io) -> tuple[Finding, ...]:
         return ()
     files = io.n_files({one.phase.file_id for one in read})
     return (
-        Finding(
+        io.finding(
+            found,
             kind="read-back",
             sentence=(
                 f"{format_size(found.moved_bytes)} are read from {'a file' if files == 1 else f'{files:,} files'} that the "
                 f"run wrote before: {percent(found.moved_bytes / total)} of all that is read. Page caches may answer."
             ),
             remedy="Keep it in memory, or on storage of the node itself where the rank that wrote it reads it.",
-            ph_ids=found.ph_ids,
-            n_operations=found.n_operations,
-            moved_bytes=found.moved_bytes,
-            share_of_operations=io.share_of_operations(found.n_operations),
-            share_of_bytes=io.share_of_bytes(found.moved_bytes),
         ),
     )

@@ -78,7 +78,8 @@ def _few(io: Io, verb: str, carriers: tuple[int, ...], some: list[Requests]) -> 
         subject = f"One of {io.n_ranks} ranks {verbs} {share} of all {what}"
     else:
         subject = f"{len(carriers)} of {io.n_ranks} ranks {verb} {share} of all {what}"
-    return Finding(
+    return io.finding(
+        found,
         kind="few-ranks",
         sentence=(
             f"{subject}: {format_size(found.moved_bytes)} in {found.n_operations:,} "
@@ -88,11 +89,6 @@ def _few(io: Io, verb: str, carriers: tuple[int, ...], some: list[Requests]) -> 
             "More data servers help only as far as these ranks keep them busy. Let each rank move its own part, "
             "by collective MPI-IO or a library on it (HDF5, PnetCDF)."
         ),
-        ph_ids=found.ph_ids,
-        n_operations=found.n_operations,
-        moved_bytes=found.moved_bytes,
-        share_of_operations=io.share_of_operations(found.n_operations),
-        share_of_bytes=io.share_of_bytes(found.moved_bytes),
     )
 
 
@@ -198,18 +194,14 @@ def _no_collectives(
     calls = "independent MPI-IO calls" if level == "mpiio" else "POSIX calls"
     lie = ", which lie between those of other ranks" if between else ""
     of_bytes = io.share_of_bytes(found.moved_bytes)
-    return Finding(
+    return io.finding(
+        found,
         kind="interleaved-pieces" if between else "no-collective-calls",
         sentence=(
             f"{len(ranks)} ranks {verb} {where} by {calls} in {n_pieces:,} pieces of {format_size(mean)} on "
             f"average{lie}. These are {format_size(found.moved_bytes)}, {percent(of_bytes)} of all bytes."
         ),
         remedy=_remedy(verb, between),
-        ph_ids=found.ph_ids,
-        n_operations=found.n_operations,
-        moved_bytes=found.moved_bytes,
-        share_of_operations=io.share_of_operations(found.n_operations),
-        share_of_bytes=of_bytes,
     )
 
 
@@ -244,7 +236,8 @@ def same_bytes(io: Io) -> tuple[Finding, ...]:
         return ()
     ranks = {rank for one in some for rank in one.phase.ph_processid}
     return (
-        Finding(
+        io.finding(
+            found,
             kind="same-bytes-by-many-ranks",
             sentence=(
                 f"{len(ranks)} ranks read the same bytes: {format_size(found.moved_bytes)} are read, of which "
@@ -252,10 +245,5 @@ def same_bytes(io: Io) -> tuple[Finding, ...]:
                 f"{percent(io.share_of_bytes(found.moved_bytes))} of all bytes."
             ),
             remedy="Let one rank read and broadcast (MPI_Bcast), or all read by MPI_File_read_all.",
-            ph_ids=found.ph_ids,
-            n_operations=found.n_operations,
-            moved_bytes=found.moved_bytes,
-            share_of_operations=io.share_of_operations(found.n_operations),
-            share_of_bytes=io.share_of_bytes(found.moved_bytes),
         ),
     )

@@ -20,7 +20,7 @@ from wavetank.model.document.offsets import is_contiguous
 from wavetank.model.document.phase import Phase, writes
 from wavetank.model.document.program import ProcessStep, Program, Step
 from wavetank.model.document.step_walks import plain_steps
-from wavetank.model.findings.finding import REQUEST_COST_BYTES, SHARE
+from wavetank.model.findings.finding import REQUEST_COST_BYTES, SHARE, Finding, Kind
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import BoolArray, FileView, Int64Array
 
@@ -153,6 +153,19 @@ class Io:
     def share_of_operations(self, n_operations: int) -> float:
         """Of all its data operations."""
         return n_operations / self.n_operations if self.n_operations else 0.0
+
+    def finding(self, of: Tally, kind: Kind, sentence: str, remedy: str | None) -> Finding:
+        """A finding on counted operations, with their shares."""
+        return Finding(
+            kind=kind,
+            sentence=sentence,
+            remedy=remedy,
+            ph_ids=of.ph_ids,
+            n_operations=of.n_operations,
+            moved_bytes=of.moved_bytes,
+            share_of_operations=self.share_of_operations(of.n_operations),
+            share_of_bytes=self.share_of_bytes(of.moved_bytes),
+        )
 
     def n_files(self, file_ids: Iterable[int]) -> int:
         """Files that some numbers stand for."""

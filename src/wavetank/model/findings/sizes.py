@@ -96,7 +96,8 @@ def random_reads(io: Io) -> tuple[Finding, ...]:
         return ()
     mean = found.moved_bytes / found.n_operations
     return (
-        Finding(
+        io.finding(
+            found,
             kind="random-reads",
             sentence=(
                 f"{n_back:,} of {found.n_operations:,} reads ({percent(n_back / found.n_operations)}) start before "
@@ -104,11 +105,6 @@ def random_reads(io: Io) -> tuple[Finding, ...]:
                 f"{percent(io.share_of_bytes(found.moved_bytes))} of all bytes."
             ),
             remedy="Reading ahead does not help: sort the requests by their place, read larger blocks, or keep the file in memory.",
-            ph_ids=found.ph_ids,
-            n_operations=found.n_operations,
-            moved_bytes=found.moved_bytes,
-            share_of_operations=io.share_of_operations(found.n_operations),
-            share_of_bytes=io.share_of_bytes(found.moved_bytes),
         ),
     )
 

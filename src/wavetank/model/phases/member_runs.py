@@ -54,10 +54,10 @@ def members_of(data: DataRows, low: int, high: int, row: int, end_row: int, peri
     lists = any(
         len(part["count"]) and part["disp"].strides == (0,) for parts in found for part in parts
     )
-    runs = [_runs_of(member, "offset", "disp", lists) for member in joined]
+    runs = [runs_of(member, "offset", "disp", lists=lists) for member in joined]
     if data.view[row] == UNKNOWN:
         return ops, slots, tuple(map(Repetitions.of, runs)), None
-    views = [_runs_of(member, "view_offset", "view_disp", lists) for member in joined]
+    views = [runs_of(member, "view_offset", "view_disp", lists=lists) for member in joined]
     return ops, slots, tuple(map(Repetitions.of, runs)), tuple(map(Repetitions.of, views))
 
 
@@ -216,7 +216,10 @@ def _one_stretch(data: DataRows, low: int, high: int, row: int, end_row: int) ->
     )
 
 
-def _runs_of(rows: dict[str, Int64Array], offset: str, disp: str, lists: bool) -> RunArrays:
+def runs_of(
+    rows: dict[str, Int64Array], offset: str, disp: str, *, lists: bool = False
+) -> RunArrays:
+    """The runs of a member's rows, in the file or in its view; those of lists as they are."""
     if lists:
         return RunArrays(rows["count"], rows["size"], rows["moved"], rows[offset], rows[disp])
     if rows["offset"][0] == UNKNOWN:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from wavetank.model.document.access_runs import Repetitions, RunArrays, canonical
+from wavetank.model.document.access_runs import Repetitions, RunArrays
 from wavetank.model.events.streams import DataRows
-from wavetank.model.phases.member_runs import Members, members_of
+from wavetank.model.phases.member_runs import Members, members_of, runs_of
 from wavetank.model.phases.patterns import Ranges
 from wavetank.model.phases.small_parts import SMALL, Parts, describe_small
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int32Array, Int64Array, UInt8Array
@@ -190,12 +190,12 @@ def _of_rows(
         if period == 1
         else _first_repetition(data, row, end_row, low, period)
     )
-    runs = tuple([Repetitions.of(_runs(member, "offset", "disp")) for member in members])
+    runs = tuple([Repetitions.of(runs_of(member, "offset", "disp")) for member in members])
     in_view = (
         None
         if view == UNKNOWN
         else tuple(
-            [Repetitions.of(_runs(member, "view_offset", "view_disp")) for member in members]
+            [Repetitions.of(runs_of(member, "view_offset", "view_disp")) for member in members]
         )
     )
     return tuple(op.tolist()), tuple(slot.tolist()), runs, in_view
@@ -251,13 +251,3 @@ def _first_repetition(
     index = np.repeat(np.arange(rows.start, rows.stop), data.count[rows])
     index = index[low - int(data.first_op[row]) :][:period]
     return data.op[index], data.slot[index]
-
-
-def _runs(rows: dict[str, Int64Array], offset: str, disp: str) -> RunArrays:
-    if rows["offset"][0] == UNKNOWN:
-        zeros = np.zeros_like(rows["offset"])
-        runs = canonical(rows["count"], rows["size"], rows["moved"], zeros, zeros)
-        return RunArrays(
-            runs.count, runs.size, runs.moved, np.full_like(runs.offset, UNKNOWN), runs.disp
-        )
-    return canonical(rows["count"], rows["size"], rows["moved"], rows[offset], rows[disp])

@@ -11,9 +11,11 @@ from wavetank.service.csi import messages
 from wavetank.service.csi.messages import Message, made
 from wavetank.service.csi.requests import (
     request_of,
+    see_capability,
     see_is_that,
     see_range,
     see_usable,
+    see_volume,
     why_not,
 )
 from wavetank.service.csi.statuses import CallError, Code, invalid
@@ -83,7 +85,7 @@ class Controller:
 
     def delete_volume(self, request: Message, call: Call) -> Message:
         """Remove a volume and its data. One that is not there is removed."""
-        _see_volume(request)
+        see_volume(request)
         with self._turns.of(request.volume_id, call):
             space = self.volumes.find(request.volume_id)
             if space is not None:
@@ -92,10 +94,10 @@ class Controller:
 
     def controller_publish_volume(self, request: Message, call: Call) -> Message:
         """Let a node mount a volume, by its address; it can when this is answered."""
-        _see_volume(request)
+        see_volume(request)
         if not request.node_id:
             raise invalid("node_id: say which node")
-        _see_capability(request)
+        see_capability(request)
         mode = request.volume_capability.access_mode.mode
         read_only = request.readonly or mode in messages.READERS_ONLY
         with self._turns.of(request.volume_id, call):
@@ -135,7 +137,7 @@ class Controller:
 
     def controller_unpublish_volume(self, request: Message, call: Call) -> Message:
         """Let a node, or without one all of them, mount a volume no more."""
-        _see_volume(request)
+        see_volume(request)
         with self._turns.of(request.volume_id, call):
             space = self.volumes.find(request.volume_id)
             if space is not None and space.state != "deleting":
@@ -153,7 +155,7 @@ class Controller:
     def validate_volume_capabilities(self, request: Message, call: Call) -> Message:
         """Whether a volume can be used so."""
         del call
-        _see_volume(request)
+        see_volume(request)
         if not request.volume_capabilities:
             raise invalid("volume_capabilities: say how it is to be used")
         self.volumes.get(request.volume_id)
@@ -204,7 +206,7 @@ class Controller:
 
     def controller_expand_volume(self, request: Message, call: Call) -> Message:
         """Give a volume more bytes while it is used. Its node has nothing to do."""
-        _see_volume(request)
+        see_volume(request)
         least, most = capacity = _capacity(request)
         if capacity == (0, 0):
             raise invalid("capacity_range: say how large it is to be")
@@ -228,17 +230,6 @@ def _volume(space: Space) -> Message:
 
 def _capacity(request: Message) -> tuple[int, int]:
     return request.capacity_range.required_bytes, request.capacity_range.limit_bytes
-
-
-def _see_volume(request: Message) -> None:
-    if not request.volume_id:
-        raise invalid("volume_id: say which volume")
-
-
-def _see_capability(request: Message) -> None:
-    if not request.HasField("volume_capability"):
-        raise invalid("volume_capability: say how it is to be used")
-    see_usable([request.volume_capability])
 
 
 def _of_nodes(space: Space) -> list[Access]:

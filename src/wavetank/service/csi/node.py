@@ -26,7 +26,7 @@ from wavetank.service.csi.mounts import (
     mounts_at,
     unmount,
 )
-from wavetank.service.csi.requests import see_usable
+from wavetank.service.csi.requests import see_capability, see_volume
 from wavetank.service.csi.statuses import CallError, Code, invalid
 from wavetank.service.csi.turns import Call, Turns
 
@@ -69,7 +69,8 @@ class Node:
     def node_stage_volume(self, request: Message, call: Call) -> Message:
         """Mount a space."""
         at = _path("staging_target_path", request.staging_target_path)
-        _see(request)
+        see_volume(request)
+        see_capability(request)
         kind, export = request.publish_context.get("kind"), request.publish_context.get("export")
         if not kind or not export:
             raise invalid(
@@ -104,7 +105,7 @@ class Node:
     def node_unstage_volume(self, request: Message, call: Call) -> Message:
         """Unmount a space. One that is not mounted is unmounted."""
         at = _path("staging_target_path", request.staging_target_path)
-        _see_volume(request)
+        see_volume(request)
         with self._turns.of(request.volume_id, call):
             self._unmount(request.volume_id, at)
             end_daemons(self._folder(request.volume_id))
@@ -115,7 +116,8 @@ class Node:
         """Show a space to a container."""
         at = _path("target_path", request.target_path)
         staged_at = _path("staging_target_path", request.staging_target_path)
-        _see(request)
+        see_volume(request)
+        see_capability(request)
         mode = request.volume_capability.access_mode.mode
         read_only = request.readonly or mode in messages.READERS_ONLY
         with self._turns.of(request.volume_id, call):
@@ -140,7 +142,7 @@ class Node:
     def node_unpublish_volume(self, request: Message, call: Call) -> Message:
         """Show a space to a container no more, and remove its directory."""
         at = _path("target_path", request.target_path)
-        _see_volume(request)
+        see_volume(request)
         with self._turns.of(request.volume_id, call):
             self._unmount(request.volume_id, at)
             try:
@@ -154,7 +156,7 @@ class Node:
     def node_get_volume_stats(self, request: Message, call: Call) -> Message:
         """Bytes and files of a space that is mounted."""
         del call
-        _see_volume(request)
+        see_volume(request)
         if not request.volume_path:
             raise invalid("volume_path: say where it is mounted")
         if not mounts_at(request.volume_path):
@@ -223,18 +225,6 @@ def _path(field: str, path: str) -> str:
     if not path.startswith("/") or ".." in path.split("/"):
         raise invalid(f"{field}: it is no absolute path")
     return path
-
-
-def _see_volume(request: Message) -> None:
-    if not request.volume_id:
-        raise invalid("volume_id: say which volume")
-
-
-def _see(request: Message) -> None:
-    _see_volume(request)
-    if not request.HasField("volume_capability"):
-        raise invalid("volume_capability: say how it is to be used")
-    see_usable([request.volume_capability])
 
 
 def _options(flags: Message, mounter: Mounter) -> dict[str, OptionValue]:

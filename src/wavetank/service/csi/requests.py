@@ -122,6 +122,27 @@ def why_not(capabilities: Iterable[Message]) -> str | None:
     return None
 
 
+def see_volume(request: Message) -> None:
+    """See that a request names a volume.
+
+    Raises:
+        CallError: INVALID_ARGUMENT.
+    """
+    if not request.volume_id:
+        raise invalid("volume_id: say which volume")
+
+
+def see_capability(request: Message) -> None:
+    """See that a request says how a volume is to be used, and that it can be.
+
+    Raises:
+        CallError: INVALID_ARGUMENT.
+    """
+    if not request.HasField("volume_capability"):
+        raise invalid("volume_capability: say how it is to be used")
+    see_usable([request.volume_capability])
+
+
 def see_usable(capabilities: Iterable[Message]) -> None:
     """See that volumes can be used so.
 

@@ -20,7 +20,7 @@ from wavetank.cluster.clouds.aws.account import Account, AnswerError
 from wavetank.cluster.clouds.aws.check import check
 from wavetank.cluster.clouds.aws.images import image_of
 from wavetank.cluster.clouds.aws.managed import ManagedFileSystems, wanted_of
-from wavetank.cluster.clouds.aws.network import subnets_by_zone, zones_with_types
+from wavetank.cluster.clouds.aws.network import subnets_by_zone, terms_of, zones_with_types
 from wavetank.cluster.clouds.aws.request import instances_request, tag_specifications
 from wavetank.cluster.clouds.cloud import SERVED, Key, Keys, Lease, Made, Removal, Wanted
 from wavetank.cluster.clouds.disks import data_volumes, on_own_disks
@@ -30,7 +30,6 @@ from wavetank.cluster.clouds.packages import (
     preparations_of_node,
     starts_services,
 )
-from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.clouds.user_data import DataDisks, user_data
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
@@ -118,7 +117,7 @@ class AwsCloud:
 
     def plan(self, spec: ClusterSpec, lease: Lease, keys: Keys) -> tuple[Wanted, ...]:
         """Key pair, security group, placement group, one call for each role, a managed file system, and schedules."""
-        terms = _terms(spec)
+        terms = terms_of(spec)
         image, root_device = image_of(self.account, spec)
         subnets = subnets_by_zone(self.account, spec)
         network = next(iter(subnets.values()))["VpcId"]
@@ -354,9 +353,3 @@ def _once() -> Iterator[None]:
     except AnswerError as error:
         if error.code not in EXISTS:
             raise
-
-
-def _terms(spec: ClusterSpec) -> Terms:
-    if spec.cloud is None:
-        raise ProviderError(f"cluster {spec.name} has no key cloud")
-    return spec.cloud

@@ -21,7 +21,7 @@ def subnets_by_zone(account: Account, spec: ClusterSpec) -> dict[str, dict[str, 
     Raises:
         ProviderError: there is none.
     """
-    terms = _terms(spec)
+    terms = terms_of(spec)
     asked: dict[str, object] = (
         {"Filters": [{"Name": "default-for-az", "Values": ["true"]}]}
         if terms.subnet == "default"
@@ -45,7 +45,7 @@ def zones_with_types(account: Account, spec: ClusterSpec) -> tuple[str, ...]:
     Raises:
         ProviderError: there is none; with what is where.
     """
-    terms = _terms(spec)
+    terms = terms_of(spec)
     with_subnet = subnets_by_zone(account, spec)
     offered: dict[str, set[str]] = {kind: set() for kind in instance_types(spec)}
     for each in account.pages(
@@ -68,7 +68,12 @@ def zones_with_types(account: Account, spec: ClusterSpec) -> tuple[str, ...]:
     return tuple(zones)
 
 
-def _terms(spec: ClusterSpec) -> Terms:
+def terms_of(spec: ClusterSpec) -> Terms:
+    """What a cluster's specification says of the cloud.
+
+    Raises:
+        ProviderError: nothing.
+    """
     if spec.cloud is None:
         raise ProviderError(f"cluster {spec.name} has no key cloud")
     return spec.cloud
