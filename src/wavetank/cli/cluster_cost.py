@@ -149,7 +149,7 @@ def says_cloud(spec: ClusterSpec) -> bool:
     """Whether a specification says something of the cluster in a cloud that it stands for."""
     from wavetank.cost.storage import says_storage
 
-    return says_storage(spec) or spec.placement is not None
+    return says_storage(spec) or spec.placement is not None or spec.cloud is not None
 
 
 def cloud_table(spec: ClusterSpec) -> Table:
@@ -241,6 +241,8 @@ def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str,
         kind = aws_instances().get(spec.instance_of(holders[0]).name)
         size = "" if kind is None else f" of {kind.local_disk_bytes // 10**9} GB"
         there = f"{storage.devices} of the instance's own disks{size}; rates not published"
+    elif spec.cloud is not None:
+        there = f"{n}a volume (ebs-gp3) of {format_size(storage.cloud_bytes)}, as storage.on says nothing else"
     else:
         there = "not said (storage.on)"
     there += ", striped by mdadm" if storage.striped > 1 else ""

@@ -146,6 +146,19 @@ def test_when_the_account_refuses_in_the_middle_of_down_the_folder_stays_and_dow
     assert not directory_of("lab").path.exists()
 
 
+def test_when_credentials_expire_in_the_middle_of_up_it_is_said_and_down_removes_the_rest_later(
+    aws: Emulator,
+) -> None:
+    later = ("RunInstances", "DeleteKeyPair", "DeleteSecurityGroup", "DeletePlacementGroup")
+    aws.behave(refuse=dict.fromkeys(later, "ExpiredToken"))
+    with pytest.raises(ProviderError, match="does not accept the credentials"):
+        create(spec_of())
+    assert len(aws.left()) == 3  # a key pair and two groups, and no instance
+    aws.behave(refuse={})
+    deploy.take_down("lab")
+    assert aws.left() == []
+
+
 def test_what_cannot_be_removed_is_named_with_what_to_do(
     aws: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -86,3 +87,19 @@ def test_the_plan_says_nothing_of_efs_for_what_stores_otherwise() -> None:
     Path("lab.yaml").write_text(HOSTS.format(provider="aws", more=CLOUD.format(image="debian-12", reaper="none")))  # fmt: skip
     said = CliRunner().invoke(cli, ["cluster", "plan", "lab.yaml"]).output
     assert "with a margin of 10 min; without" in " ".join(said.split()) and "efs" not in said
+
+
+@pytest.mark.parametrize(("provider", "here"), [("local", "2 vCPUs, 4.0 GiB"), ("aws", "-")])
+def test_the_plan_of_a_file_for_a_cloud_shows_what_emulates_it_beside_it(
+    provider: str, here: str
+) -> None:
+    text = HOSTS.format(provider=provider, more=CLOUD.format(image="debian-12", reaper="none"))
+    with_a_server = text.replace("{compute: 2}", "{compute: 2, io: 1}").replace("none}", "nfs}", 1)
+    Path("lab.yaml").write_text(with_a_server)
+    result = CliRunner().invoke(cli, ["cluster", "plan", "lab.yaml", "--format", "json"])
+    assert result.exit_code == 0, result.output
+    tables = json.loads(result.output)
+    rows = {row["what"]: row for row in tables["emulated_and_in_the_cloud"]}
+    assert rows["c5.large"]["emulated"] == here
+    assert rows["c5.large"]["in_the_cloud"] == "2 vCPUs, 4.0 GiB"
+    assert "a volume (ebs-gp3) of 2.0 GiB" in rows["storage of io1"]["in_the_cloud"]
