@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import click
 import pytest
 from click.testing import CliRunner
+from service_fakes import kind_that_can_do_all
 from service_web import Service
 
 from wavetank.cli.main import cli
@@ -20,6 +21,7 @@ from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection, as_tenant
 from wavetank.service.store.folder import open_store
 
+__all__ = ["kind_that_can_do_all"]
 CREATE = "space create data --size 1GiB --kind glusterfs"
 
 

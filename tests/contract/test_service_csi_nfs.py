@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from nfs_service import MIB, SMALL, Service, serving
 from service_csi import capability
+from spaces_service import MIB, SMALL, Service, serving
 
 from waiting import HANG_S
 from wavetank import native

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from nfs_service import MIB, ROOM, Service, send, serving
 from service_fakes import ip
+from spaces_service import MIB, ROOM, Service, send, serving
 
 from waiting import HANG_S
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
 from wavetank.errors import WavetankError
 from wavetank.service.core.records import Device, Server
 from wavetank.service.daemon.registry import load_makers
-from wavetank.service.makers.nfs import exports, images
-from wavetank.service.makers.nfs.hosts import NodesOfClusters
+from wavetank.service.makers.hosts import NodesOfClusters
+from wavetank.service.makers.nfs import exports
 from wavetank.units import exact_size
 
 pytestmark = [pytest.mark.cluster]
@@ -35,7 +35,7 @@ def test_a_space_is_mounted_grows_while_it_is_written_and_goes(service: Service)
     nfs_mount.mount(node, space.export, "/life", {})
 
     def blocks() -> int:
-        return int(service.server.run(["stat", "-f", "-c", "%b", f"{images.MOUNTS}/{space.id}"]).stdout)  # fmt: skip
+        return int(service.server.run(["stat", "-f", "-c", "%b", f"{exports.MOUNTS}/{space.id}"]).stdout)  # fmt: skip
 
     node.run(["sh", "-c", "umask 077; mkdir /life/own; echo kept > /life/own/file"])
     before = blocks()
@@ -58,7 +58,7 @@ def test_what_the_server_lost_when_it_started_again_is_put_back(service: Service
     handle = send(service.ann, ["mount", service.server.address, f"/{space.id}"])[0][1]
     ganesha.stop(service.server, exports.NAME)
     # Threads of a server that was killed end after it.
-    unmounts = f"until umount {images.MOUNTS}/{space.id}; do sleep 0.1; done"
+    unmounts = f"until umount {exports.MOUNTS}/{space.id}; do sleep 0.1; done"
     service.server.run(["sh", "-c", unmounts], timeout_s=HANG_S)
     assert send(service.ann, ["names", service.server.address, handle])[0][0] == "refused"
     service.driver.examine()
@@ -114,7 +114,7 @@ def test_a_server_that_cannot_serve_is_told_all_that_is_wrong(service: Service) 
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("io1", "call a server of NFS spaces CLUSTER.NODE"), ("no-such.io1", "no cluster is called")],
+    [("io1", "call a server of spaces CLUSTER.NODE"), ("no-such.io1", "no cluster is called")],
 )
 def test_a_server_that_is_no_node_of_a_cluster_is_told(
     service: Service, name: str, said: str

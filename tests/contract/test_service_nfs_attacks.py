@@ -8,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from nfs_service import ROOM, SMALL, Service, send, serving
+from spaces_service import ROOM, Service, send, serving
 
 from waiting import HANG_S
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
 from wavetank.cluster.filesystems.nfs_export.exports import Client, Export
-from wavetank.cluster.host import Host
-from wavetank.errors import RemoteCommandError
-from wavetank.service.makers.nfs import exports, images
+from wavetank.service.makers.nfs import exports
 
 pytestmark = [pytest.mark.cluster]
 
 VFS = {"Name": "VFS"}
 MODES = ("shared", "dedicated")
-NO_SPACE = "No space left on device"
 NOT_ALLOWED, NO_WRITES = "status 13", "status 30"  # MNT3ERR_ACCES, NFS3ERR_ROFS
 
 
@@ -29,13 +26,6 @@ NOT_ALLOWED, NO_WRITES = "status 13", "status 30"  # MNT3ERR_ACCES, NFS3ERR_ROFS
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with serving(tmp_path_factory, "attacks") as found:
         yield found
-
-
-def said(node: Host, *argv: str) -> str:
-    """What a command says that fails."""
-    with pytest.raises(RemoteCommandError) as caught:
-        node.run(argv, timeout_s=HANG_S)
-    return caught.value.stderr_tail
 
 
 def number_in(handle: str) -> str:
@@ -63,8 +53,8 @@ def test_an_attacker_reads_and_writes_nothing_of_another_tenant(
     assert send(ann, ["read", at, file]) == [["ok", b"secret\n".hex()]]
 
     # Names: of the export, of the folder below it, of what is around it on the server, and by way of an own name.
-    paths = [f"/{victim.id}", f"/{victim.id}/d", f"/{victim.id}/..", f"{images.MOUNTS}/{victim.id}",
-             service.folder(victim), service.device, "/", images.MOUNTS]  # fmt: skip
+    paths = [f"/{victim.id}", f"/{victim.id}/d", f"/{victim.id}/..", f"{exports.MOUNTS}/{victim.id}",
+             service.folder(victim), service.device, "/", exports.MOUNTS]  # fmt: skip
     assert {tuple(each) for each in send(bob, *(["mount", at, path] for path in paths))} == {
         ("refused", NOT_ALLOWED)
     }
@@ -146,47 +136,6 @@ def test_an_attack_that_comes_through_elsewhere_does_not_where_spaces_are(
     assert [each for each in zip(calls, got, strict=True) if each[1][0] != "refused"] == []
     server.run(["rm", "-r", own, other, above])
     service.delete(space)
-
-
-@pytest.mark.parametrize("mode", MODES)
-def test_a_tenant_writes_no_more_than_its_space_and_others_keep_their_room(
-    service: Service, mode: str
-) -> None:
-    full = service.create("bob", "full", mode=mode)
-    nfs_mount.mount(service.bob, str(full.export), "/full", {})
-    writes = ["dd", "if=/dev/zero", "of=/full/file", "bs=1M", "count=400", "conv=fsync"]
-    assert NO_SPACE in said(service.bob, *writes)
-    kept = int(service.bob.run(["stat", "-c", "%s", "/full/file"]).stdout)
-    assert 0 < kept < SMALL
-    if mode == "shared":
-        other = service.create("ann", "other")
-        nfs_mount.mount(service.ann, str(other.export), "/other", {})
-        writes = ["dd", "if=/dev/zero", "of=/other/file", "bs=1M", "count=100", "conv=fsync"]
-        service.ann.run(writes, timeout_s=HANG_S)
-        service.ann.run(["umount", "/other"])
-        service.delete(other)
-    service.bob.run(["umount", "/full"])
-    service.delete(full)
-
-
-def test_a_tenant_that_makes_files_without_end_meets_its_own_limit(service: Service) -> None:
-    """Most of the space is written first, so that inodes have little room: else there would be some 160,000 of them."""
-    many, other = service.create("bob", "many"), service.create("ann", "other")
-    nfs_mount.mount(service.bob, str(many.export), "/many", {})
-    nfs_mount.mount(service.ann, str(other.export), "/other", {})
-    fills = ["dd", "if=/dev/zero", "of=/many/file", "bs=1M", "count=400", "conv=fsync"]
-    assert NO_SPACE in said(service.bob, *fills)
-    service.bob.run(["truncate", "-s", "-2M", "/many/file"])
-    makes = 'i=0; while : > "/many/$i"; do i=$((i + 1)); done'
-    assert NO_SPACE in said(service.bob, "sh", "-c", makes)
-    made = len(service.bob.run(["ls", "/many"], timeout_s=HANG_S).stdout.split()) - 1
-    assert made > 64  # XFS makes inodes by 64: there was room for more of them, and it ended
-    # The neighbour, whose file system is on the same device, makes as many and more.
-    makes = 'i=0; while [ $i -lt "$1" ]; do : > "/other/$i" || exit 1; i=$((i + 1)); done'
-    service.ann.run(["sh", "-c", makes, "sh", str(2 * made)], timeout_s=HANG_S)
-    for node, at, space in ((service.bob, "/many", many), (service.ann, "/other", other)):
-        node.run(["umount", at])
-        service.delete(space)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -258,6 +258,33 @@ def show(name: str, output_format: str) -> None:
 
 @command.command()
 @click.argument("name")
+def volume(name: str) -> None:
+    """Print the file by which a machine mounts a GlusterFS space: mount -t glusterfs FILE DIRECTORY.
+
+    It stays the same as long as the space is there.
+
+    Example: wavetank space volume data >data.vol
+    """
+    from wavetank.service.core.volume import Volume
+
+    with service_of_tenant() as spaces:
+        space = spaces.named(name)
+    if space.kind != "glusterfs":
+        raise ServiceError(
+            f"space {name!r} is of {space.kind}, which is mounted without a file: mount what 'wavetank space show {name}' tells"
+        )
+    if space.export is None:
+        raise ServiceError(
+            f"space {name!r} is {space.state} and was never ready: see 'wavetank space show {name}'"
+        )
+    try:
+        click.echo(Volume.of(space.export).client_file(), nl=False)
+    except ValueError as error:
+        raise ServiceError(f"space {name!r} cannot be mounted by this version: {error}") from error
+
+
+@command.command()
+@click.argument("name")
 @click.option("--size", metavar="SIZE", help="What it is to hold, e.g. 20GiB.")
 @click.option("--servers", type=click.IntRange(1, 1024), help="That it is to lie on.")
 @wait_option
@@ -291,7 +318,7 @@ def grant(name: str, rules: tuple[str, ...], wait: bool, output_format: str) -> 
     """Let others mount a space too. A rule is SUBJECT or SUBJECT:ro.
 
     SUBJECT is an address (10.0.0.7), a network (10.0.0.0/24), cert:NAME (the name in a client's certificate) or key:NAME.
-    ':ro' lets it read only. Which of these a file system can tell apart is its own matter: NFS tells addresses.
+    ':ro' lets it read only. Which of these a file system can tell apart is its own matter: NFS and GlusterFS tell addresses.
 
     Example: wavetank space grant data 10.0.0.7 10.0.1.0/24:ro
     """

@@ -11,7 +11,7 @@ Rooms, each of which imports those above it only:
 - ``store``: the folder and its database. Applies requests in one transaction each; reads spaces, events, audit rows.
 - ``reconcile``: makes what is wanted out of what is there: a pure decision for each space, and the driver that acts on it
   by a ``Maker``, with every intent written before it is done.
-- ``makers``: makers of spaces on servers, one for each kind of file system: NFS.
+- ``makers``: makers of spaces on servers, one for each kind of file system: NFS and GlusterFS.
 - ``api``: the interface over HTTP: an application for tenants, by tokens, and one for the administrator.
 - ``client``: asks that interface, as the command line does.
 - ``daemon``: the process: sockets, TLS, the thread that makes spaces, the audit log's file.

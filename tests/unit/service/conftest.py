@@ -1,9 +1,11 @@
 """What tests of the service share."""
 
 import pytest
-from service_fakes import GIB, NOON, server, tenant
+from service_fakes import GIB, NOON, kind_that_can_do_all, server, tenant
 
 from wavetank.service.store.folder import open_store
+
+__all__ = ["kind_that_can_do_all"]
 
 
 @pytest.fixture

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from wavetank.errors import ServiceError
+from wavetank.service.core.classes import KINDS, KindFacts
 from wavetank.service.core.orders import Found, Order, There
 from wavetank.service.core.records import (
     Access,
@@ -25,6 +26,17 @@ from wavetank.service.store.folder import open_store
 GIB = 2**30
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ALL_KINDS = ("nfs", "glusterfs", "cephfs", "orangefs")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kind_that_can_do_all() -> Iterator[None]:
+    """Rules of the service are tested by a kind that can do all, whatever its maker can: here GlusterFS is one."""
+    able = KindFacts(
+        "GlusterFS", ("ip", "certificate"), most_servers=None, stripes=True, copies=True
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(KINDS, "glusterfs", able)
+        yield
 
 
 class Clock:

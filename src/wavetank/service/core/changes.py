@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
@@ -9,6 +10,7 @@ from wavetank.service.core.classes import KINDS, see_offered
 from wavetank.service.core.placement import Ask, place, replace
 from wavetank.service.core.quota import see_within
 from wavetank.service.core.records import (
+    SMALLEST_SPACE_BYTES,
     Access,
     Held,
     Kind,
@@ -109,6 +111,8 @@ def resize(
     problems = [
         *_server_problems(space.kind, n, space.devices_per_server, space.redundancy),
         *_shrink_problems(space.kind, size, shares),
+        *_move_problems(space, n),
+        *_size_problems(space.kind, size, n),
     ]
     if problems:
         raise Refused("invalid", f"space {space.name!r} cannot be so: {'; '.join(problems)}")
@@ -241,10 +245,33 @@ def _kind_problems(request: SpaceRequest) -> Iterator[str]:
     facts = KINDS[request.kind]
     if request.stripe_size is not None and not facts.stripes:
         yield f"{facts.title} does not stripe files: leave stripe_size out"
-    if request.size < facts.smallest_bytes:
-        yield f"{facts.title} makes no space below {exact_size(facts.smallest_bytes)}, and {exact_size(request.size)} are asked for"
+    if request.stripe_size is not None and request.stripe_size < facts.smallest_stripe_bytes:
+        yield (
+            f"{facts.title} makes no stripes below {exact_size(facts.smallest_stripe_bytes)}, and {exact_size(request.stripe_size)} "
+            "are asked for"
+        )
+    yield from _size_problems(request.kind, request.size, request.servers)
     if request.redundancy and not facts.copies:
         yield f"{facts.title} keeps no copies: leave redundancy out"
+
+
+def _size_problems(kind: Kind, size: int, servers: int) -> Iterator[str]:
+    facts = KINDS[kind]
+    smallest = facts.smallest_bytes
+    if facts.smallest_bytes > SMALLEST_SPACE_BYTES:
+        smallest *= servers
+    if size < smallest:
+        on = f" on {servers} servers" if servers > 1 else ""
+        yield f"{facts.title} makes no space below {exact_size(smallest)}{on}, and {exact_size(size)} are asked for"
+
+
+def _move_problems(space: Space, servers: int) -> Iterator[str]:
+    """What was never made may still be made elsewhere."""
+    if not KINDS[space.kind].moves and space.made_generation and servers != space.servers:
+        yield (
+            f"{KINDS[space.kind].title} keeps a space on the servers that it was made on, {space.servers}: "
+            f"make one on {servers}, and copy"
+        )
 
 
 def _server_problems(kind: Kind, servers: int, devices: int, redundancy: int) -> Iterator[str]:
@@ -276,3 +303,18 @@ def _access_problems(kind: Kind, access: Iterable[Access]) -> Iterator[str]:
     for wrong in sorted({rule.kind for rule in access} - set(facts.access)):
         keeps = f"rules by {' or '.join(facts.access)}" if facts.access else "no access rules"
         yield f"{facts.title} keeps {keeps}, not by {wrong}"
+    if kind == "glusterfs":
+        yield from _address_problems(facts.title, access)
+    for wrong_level in sorted({rule.level for rule in access} - set(facts.levels)):
+        yield f"{facts.title} keeps rules for {' or '.join(facts.levels)}, not for {wrong_level}"
+
+
+def _address_problems(title: str, access: Iterable[Access]) -> Iterator[str]:
+    """What lists of patterns of addresses cannot hold."""
+    for rule in access:
+        if rule.kind == "ip":
+            network = ipaddress.ip_network(rule.subject)
+            if network.version != 4:
+                yield f"{title} keeps rules by addresses of IPv4, not by {rule.subject}"
+            elif network.prefixlen < 8:
+                yield f"{title} keeps no networks larger than /8, and {rule.subject} is one"

@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import get_args
 
-from wavetank.service.core.records import SMALLEST_SPACE_BYTES, AccessKind, Kind, Mode
+from wavetank.service.core.records import SMALLEST_SPACE_BYTES, AccessKind, Kind, Level, Mode
 from wavetank.service.core.refusals import Refused
+from wavetank.service.core.volume import SMALLEST_STRIPE_BYTES
 
 NOT_PROVED = "not proved yet"
 PROVED = "proved by test"
+SMALLEST_IMAGE_BYTES = 320 * 2**20  # mkfs.xfs 6.1 makes nothing below 300 MiB
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,11 @@ class KindFacts:
         stripes: whether a stripe size can be given.
         copies: whether it keeps further copies of each byte.
         most_devices: of one server that one space can be on; None: any number.
-        smallest_bytes: that a space can have.
+        smallest_bytes: that a space can have of each server.
         shrinks: whether a space that is there can get fewer bytes.
+        moves: whether a space that is there can get other servers.
+        levels: of rules that it can keep.
+        smallest_stripe_bytes: that a stripe can have.
     """
 
     title: str
@@ -65,6 +70,9 @@ class KindFacts:
     most_devices: int | None = None
     smallest_bytes: int = SMALLEST_SPACE_BYTES
     shrinks: bool = True
+    moves: bool = True
+    levels: tuple[Level, ...] = ("rw", "ro")
+    smallest_stripe_bytes: int = 4096
 
 
 KINDS: dict[Kind, KindFacts] = {
@@ -75,11 +83,21 @@ KINDS: dict[Kind, KindFacts] = {
         stripes=False,
         copies=False,
         most_devices=1,
-        smallest_bytes=320 * 2**20,  # mkfs.xfs 6.1 makes nothing below 300 MiB
+        smallest_bytes=SMALLEST_IMAGE_BYTES,
         shrinks=False,
     ),
     "glusterfs": KindFacts(
-        "GlusterFS", ("ip", "certificate"), most_servers=None, stripes=True, copies=True
+        "GlusterFS",
+        ("ip",),
+        most_servers=None,
+        stripes=True,
+        copies=False,
+        most_devices=1,
+        smallest_bytes=SMALLEST_IMAGE_BYTES,
+        shrinks=False,
+        moves=False,
+        levels=("rw",),
+        smallest_stripe_bytes=SMALLEST_STRIPE_BYTES,
     ),
     "cephfs": KindFacts("CephFS", ("key",), most_servers=None, stripes=True, copies=True),
     "orangefs": KindFacts("OrangeFS", (), most_servers=None, stripes=True, copies=False),
@@ -89,6 +107,11 @@ _OWN_SERVERS = "its servers hold nothing else, so that their devices end where t
 
 _OWN_IMAGE = (
     "a file system of its own in an image file on the server, which is as large as the space"
+)
+_OWN_IMAGES = "a file system of its own in an image file on each of its servers, which is as large as its share"
+_OWN_BRICKS = (
+    "bricks of its own that see no other space, with a list of clients by address; who can take such an address is that client, and so is "
+    "who reads on the network what a client of the space calls itself"
 )
 
 CLASSES: tuple[SpaceClass, ...] = (
@@ -108,19 +131,14 @@ CLASSES: tuple[SpaceClass, ...] = (
         _OWN_IMAGE,
         PROVED,
     ),
-    SpaceClass(
-        "glusterfs",
-        "shared",
-        None,
-        "a volume of its own, with clients by the name in their TLS certificate, or by address",
-        "a project quota of XFS on each brick, on the servers",
-    ),
+    SpaceClass("glusterfs", "shared", None, _OWN_BRICKS, _OWN_IMAGES, PROVED),
     SpaceClass(
         "glusterfs",
         "dedicated",
         None,
-        "servers of its own, with clients by the name in their TLS certificate, or by address",
-        _OWN_SERVERS,
+        f"servers of its own, and {_OWN_BRICKS}",
+        _OWN_IMAGES,
+        PROVED,
     ),
     SpaceClass(
         "cephfs",

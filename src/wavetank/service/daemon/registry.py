@@ -9,7 +9,10 @@ from wavetank.service.core.records import Kind
 from wavetank.service.reconcile.maker import Maker
 from wavetank.service.store.store import Store
 
-MAKERS: Mapping[Kind, str] = {"nfs": "wavetank.service.makers.nfs.hosts:maker"}
+MAKERS: Mapping[Kind, str] = {
+    "glusterfs": "wavetank.service.makers.glusterfs.maker:maker",
+    "nfs": "wavetank.service.makers.nfs.maker:maker",
+}
 """Kind -> "module:function": the function is given the store, to read where spaces lie, and gives a Maker."""
 
 

@@ -19,11 +19,11 @@ from wavetank.cluster.filesystems.nfs_export import ganesha
 from wavetank.cluster.filesystems.nfs_export.exports import Client, Export
 from wavetank.cluster.host import Host
 from wavetank.service.core.records import Access
-from wavetank.service.makers.nfs import images
-from wavetank.service.makers.nfs.images import Image
+from wavetank.service.makers.images import FOLDERS, Image, Images, do
 
 NAME = "spaces"
 """Of our ganesha: a cluster's own may be on the same host."""
+MOUNTS = Images(FOLDERS["nfs"]).mounts
 OWN_NUMBERS = (1, 2)
 FIRST_NUMBER = 10
 LAST_NUMBER = 65535
@@ -108,15 +108,15 @@ def put_in_force(server: Host, there: tuple[Image, ...]) -> None:
     text = _text(
         server,
         [
-            Export(images.MOUNTS, {"Name": "VFS"}, number, own, (Client(server.address, "RO"),)),
+            Export(MOUNTS, {"Name": "VFS"}, number, own, (Client(server.address, "RO"),)),
             *_exports(there),
         ],
     )
     file, pid = ganesha.configuration_file(NAME), ganesha.pid_file(NAME)
-    images.do(server, "write its exports", WRITE, [file], text)
+    do(server, "write its exports", WRITE, [file], text)
     if shown is None and not ganesha.answers(server, ["sh", "-c", RUNS, "sh", pid]):
         ganesha.start(server, text, server.address, NAME)
-    images.do(server, "put its exports in force", READ_AGAIN, [server.address, own, pid])
+    do(server, "put its exports in force", READ_AGAIN, [server.address, own, pid])
 
 
 def export_of(server: Host, space: str) -> str:
@@ -132,7 +132,7 @@ def _exports(there: Iterable[Image]) -> list[Export]:
     served = sorted((image for image in there if _is_served(image)), key=number_of)
     return [
         Export(
-            path=f"{images.MOUNTS}/{image.space}",
+            path=f"{MOUNTS}/{image.space}",
             fsal={"Name": "VFS"},
             number=number_of(image),
             pseudo=_name(image.space),
@@ -159,6 +159,6 @@ def _text(server: Host, exports: list[Export]) -> str:
 
 def _shown(server: Host) -> tuple[int, str] | None:
     """Number and hash of what the server has in force; None where it does not answer, or never had anything of ours."""
-    shown = images.do(server, "say what it exports", SHOW, [server.address]).stdout
+    shown = do(server, "say what it exports", SHOW, [server.address]).stdout
     found = _IN_FORCE.search(shown)
     return None if found is None else (int(found[1]), found[2])

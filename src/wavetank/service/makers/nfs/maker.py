@@ -6,42 +6,31 @@ its spaces.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Mapping
 
 from wavetank.cluster.filesystems.nfs_export import ganesha
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.errors import ServiceError, WavetankError
 from wavetank.service.core.orders import Found, Order, There
-from wavetank.service.core.records import Held, Server
-from wavetank.service.makers.nfs import exports, images
-from wavetank.service.makers.nfs.images import Image
+from wavetank.service.core.records import Server
+from wavetank.service.makers import images
+from wavetank.service.makers.hosts import NodesOfClusters
+from wavetank.service.makers.images import Image
+from wavetank.service.makers.nfs import exports
+from wavetank.service.makers.servers import Known, Servers
 from wavetank.units import exact_size
-
-
-class Known(Protocol):
-    """What the maker asks the service: its store is one."""
-
-    def servers(self) -> Iterable[Held]:
-        """All servers."""
-
-    def order(self, space: str) -> Order:
-        """A space with its places on servers."""
 
 
 class NfsMaker:
     """Makes NFS spaces on servers; see ``reconcile.maker.Maker``.
 
     Attributes:
-        known: what the service knows.
-        hosts: node -> how to run commands there, as root. A device of a server is a folder there on which a local file system is mounted
-            that is its alone.
+        servers: of NFS spaces.
     """
 
     def __init__(self, known: Known, hosts: Mapping[str, Host]) -> None:
-        self.known = known
-        self.hosts = hosts
+        self.servers = Servers("nfs", known, hosts)
 
     def see(self, server: Server) -> None:
         """See that a server is reached, has the programs, and that its devices are local file systems for spaces alone.
@@ -49,16 +38,13 @@ class NfsMaker:
         Raises:
             ServiceError: naming all that is wrong.
         """
-        devices = [(device.name, device.size) for device in server.devices]
-        problems = images.problems_of(self._host(server.node), needs(), devices)
-        if problems:
-            raise ServiceError(f"server {server.node} cannot serve NFS: {'; '.join(problems)}")
+        self.servers.see(server, needs())
 
     def there(self) -> There:
         """All spaces on all servers for NFS that can be asked."""
         found: dict[str, Found] = {}
         away: dict[str, str] = {}
-        for node in self._nodes():
+        for node in self.servers.nodes():
             try:
                 found |= self._found_on(node)
             except WavetankError as error:
@@ -67,8 +53,7 @@ class NfsMaker:
 
     def find(self, space: str) -> Found | None:
         """One space. A server is asked that has, or had, a share of it; all are, where none does."""
-        nodes = {share.node for share in self.known.order(space).shares} or set(self._nodes())
-        for node in sorted(nodes):
+        for node in self.servers.nodes_of(space):
             if (found := self._found_on(node).get(space)) is not None:
                 return found
         return None
@@ -76,10 +61,10 @@ class NfsMaker:
     def make(self, order: Order) -> None:
         """Image, file system, rules; then the export."""
         node, device, size = _place(order)
-        server = self._host(node)
-        number = exports.free_number(self._images(node))
+        server = self.servers.host(node)
+        number = exports.free_number(self.servers.all_on(node))
         rules = exports.rules_text(number, order.space.access)
-        images.make(server, device, order.space.id, size, rules)
+        self.servers.images.make(server, device, order.space.id, size, rules)
         self._put_in_force(node)
 
     def resize(self, order: Order) -> None:
@@ -89,74 +74,53 @@ class NfsMaker:
             ServiceError: it has more bytes than are wanted. XFS does not shrink.
         """
         node, device, size = _place(order)
-        there = self._made(node, order.space.id)
+        there = self.servers.made_on(node, order.space.id)
         if there.size_bytes > size:
             raise ServiceError(
                 f"a space of NFS does not shrink: it has {exact_size(there.size_bytes)}, and {exact_size(size)} are wanted. "
                 "Make a smaller one, and copy"
             )
-        images.grow(self._host(node), device, order.space.id, size)
+        self.servers.images.grow(self.servers.host(node), device, order.space.id, size)
         self._put_in_force(node)
 
     def change_access(self, order: Order) -> None:
         """Other rules. Ganesha looks at them with each request, so that they hold for mounts that there are."""
         node, device, _ = _place(order)
-        there = self._made(node, order.space.id)
+        there = self.servers.made_on(node, order.space.id)
         rules = exports.rules_text(exports.number_of(there), order.space.access)
-        images.set_rules(self._host(node), device, order.space.id, rules)
+        self.servers.images.set_rules(self.servers.host(node), device, order.space.id, rules)
         self._put_in_force(node)
 
     def remove(self, space: str) -> None:
         """The export first, then all else: nobody has it open then."""
-        nodes = {share.node for share in self.known.order(space).shares} or set(self._nodes())
-        for node in sorted(nodes):
-            there = self._image(node, space)
+        for node in self.servers.nodes_of(space):
+            there = self.servers.one_on(node, space)
             if there is not None:
-                images.close(self._host(node), there.device, space)
+                self.servers.images.close(self.servers.host(node), there.device, space)
                 self._put_in_force(node)
-                images.remove(self._host(node), there.device, space)
+                self.servers.images.remove(self.servers.host(node), there.device, space)
 
     def _found_on(self, node: str) -> dict[str, Found]:
-        there = self._images(node)
+        there = self.servers.all_on(node)
         if not there:
             return {}
-        server = self._host(node)
+        server = self.servers.host(node)
         in_force = exports.in_force(server, there)
         return {image.space: _found(node, server, image, in_force) for image in there}
 
     def _put_in_force(self, node: str) -> None:
-        exports.put_in_force(self._host(node), self._images(node))
+        exports.put_in_force(self.servers.host(node), self.servers.all_on(node))
 
-    def _image(self, node: str, space: str) -> Image | None:
-        return next((each for each in self._images(node) if each.space == space), None)
 
-    def _made(self, node: str, space: str) -> Image:
-        there = self._image(node, space)
-        if there is None or there.state == "unmade":
-            raise ServiceError(f"server {node} has no such space any more")
-        return there
-
-    def _images(self, node: str) -> tuple[Image, ...]:
-        held = next((each for each in self.known.servers() if each.server.node == node), None)
-        if held is None:
-            raise ServiceError(f"server {node} is not known any more. Add it again")
-        return images.images_of(self._host(node), [each.name for each in held.server.devices])
-
-    def _nodes(self) -> list[str]:
-        return [held.server.node for held in self.known.servers() if "nfs" in held.server.kinds]
-
-    def _host(self, node: str) -> Host:
-        try:
-            return self.hosts[node]
-        except KeyError:
-            raise ServiceError(
-                f"server {node} cannot be reached: the service does not know how"
-            ) from None
+def maker(known: Known) -> NfsMaker:
+    """The maker of the daemon."""
+    return NfsMaker(known, NodesOfClusters())
 
 
 def needs() -> Needs:
     """Programs of a server."""
-    return ganesha.needs("nfs-ganesha-vfs") | images.needs()
+    showmount = Needs({"showmount": "apt-get install nfs-common"})
+    return ganesha.needs("nfs-ganesha-vfs") | images.needs() | showmount
 
 
 def _place(order: Order) -> tuple[str, str, int]:

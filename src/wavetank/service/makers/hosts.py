@@ -1,4 +1,4 @@
-"""Servers of NFS spaces that are nodes of wavetank's clusters: server ``lab.io1`` is node io1 of cluster lab, which is up."""
+"""Servers of spaces that are nodes of wavetank's clusters: server ``lab.io1`` is node io1 of cluster lab, which is up."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from wavetank.cluster import deploy
 from wavetank.cluster.host import Host
 from wavetank.cluster.state import directories
 from wavetank.errors import ServiceError
-from wavetank.service.makers.nfs.maker import Known, NfsMaker
 
 
 class NodesOfClusters(Mapping[str, Host]):
@@ -24,7 +23,7 @@ class NodesOfClusters(Mapping[str, Host]):
         cluster, dot, node = name.rpartition(".")
         if not dot:
             raise ServiceError(
-                f"server {name} cannot be reached: call a server of NFS spaces CLUSTER.NODE, after a node of a cluster that is up"
+                f"server {name} cannot be reached: call a server of spaces CLUSTER.NODE, after a node of a cluster that is up"
             )
         hosts = deploy.find(cluster).nodes.hosts
         if node not in hosts:
@@ -43,8 +42,3 @@ class NodesOfClusters(Mapping[str, Host]):
     def __len__(self) -> int:
         """How many there are."""
         return sum(1 for _ in self)
-
-
-def maker(known: Known) -> NfsMaker:
-    """The maker of the daemon."""
-    return NfsMaker(known, NodesOfClusters())

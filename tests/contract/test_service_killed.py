@@ -6,22 +6,33 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from nfs_service import MIB, Service, serving
 from service_fakes import ip
+from spaces_service import MIB, Service, serving
 
 from wavetank.cluster.host import Host
 from wavetank.errors import RemoteCommandError
+from wavetank.service.core.classes import KINDS
 from wavetank.service.core.records import Space
-from wavetank.service.makers.nfs import images, maker
+from wavetank.service.makers import images
+from wavetank.service.makers.glusterfs import bricks
+from wavetank.service.makers.glusterfs.maker import GlusterMaker
+from wavetank.service.makers.nfs.maker import NfsMaker
 from wavetank.service.reconcile.driver import Reconciler
 
 pytestmark = [pytest.mark.cluster]
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(tmp_path_factory, "killed") as found:
+@pytest.fixture(scope="module", params=["nfs", "glusterfs"])
+def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    with serving(tmp_path_factory, f"killed-{request.param}", request.param) as found:
         yield found
+
+
+MAKERS = {"nfs": NfsMaker, "glusterfs": GlusterMaker}
+MOST_OF_IMAGES = 8  # no script of images starts more of the programs that are counted
+MOST = {"nfs": MOST_OF_IMAGES, "glusterfs": 12}  # and none of a kind more than these
 
 
 class KilledError(BaseException):
@@ -44,7 +55,7 @@ class EndsInside:
         return getattr(self._server, name)
 
     def run(self, argv: Any, **others: Any) -> Any:
-        if len(argv) < 3 or argv[2] != self.script:
+        if self.script not in argv:
             return self._server.run(argv, **others)
         counted = f"left={self.left}\n" + "".join(
             f'{program}() {{ [ $left -gt 0 ] || kill -KILL $$; left=$((left - 1)); command {program} "$@"; }}\n'
@@ -60,7 +71,8 @@ class EndsInside:
             )
         )
         try:
-            return self._server.run(["sh", "-c", counted + argv[2], *argv[3:]], **others)
+            cut = [counted + word if word == self.script else word for word in argv]
+            return self._server.run(cut, **others)
         except RemoteCommandError as error:
             assert error.status in (-9, 137), error
             raise KilledError from error
@@ -69,7 +81,9 @@ class EndsInside:
 def test_scripts_that_end_before_any_of_their_programs_are_made_good(service: Service) -> None:
     server = EndsInside(service.server)
     driver = service.driver
-    made = maker.NfsMaker(service.store, {service.node: server})
+    made = MAKERS[service.kind](service.store, {service.node: server})
+    levels = KINDS[service.kind].levels
+    bob = ip(service.bob.address, levels[-1])
     service.driver = Reconciler(service.store, made, service.now)
     ended = 0
 
@@ -92,21 +106,28 @@ def test_scripts_that_end_before_any_of_their_programs_are_made_good(service: Se
         assert found.state == "ready", found.reason
         return found
 
-    for programs in range(8):  # no script starts more of those that are counted
+    for programs in range(MOST[service.kind]):
         before = ended
+        if service.kind == "glusterfs":
+            cut(bricks.CONFINED, programs, lambda: service.create("ann", "brick"))
+            brick = service.store.space_named("ann", "brick")
+            assert brick is not None
+            service.delete(brick)
+        if programs >= MOST_OF_IMAGES:
+            continue
         cut(images.MAKE, programs, lambda: service.create("ann", "cut"))
         cut(images.GROW, programs, lambda: service.grow(named(), 340 * MIB))
         cut(
             images.SET_RULES,
             programs,
-            lambda: service.grant(named(), ip(service.bob.address, "ro")),
+            lambda: service.grant(named(), bob),
         )
         space = named()
         found = made.find(space.id)
         assert found is not None
-        assert (found.whole, found.access) == (True, {ip(service.bob.address, "ro")})
+        assert (found.whole, found.access) == (True, {bob})
         assert found.shares == {(service.node, service.device): 340 * MIB}
-        blocks = service.server.run(["stat", "-f", "-c", "%b", f"{images.MOUNTS}/{space.id}"])
+        blocks = service.server.run(["stat", "-f", "-c", "%b", service.mounted_at(space)])
         assert int(blocks.stdout) * 4096 > 250 * MIB
         cut(images.REMOVE, programs, lambda: service.delete(named()))
         assert service.store.space(space.id).state == "gone"

@@ -1,14 +1,14 @@
 """Spaces on the devices of one server: each is a file system of its own, XFS in an image file that is mounted by a loop device.
 
-Below ``wavetank-spaces`` on the device a space has a folder of its identity. In it are:
+In a folder of each kind on the device a space has a folder of its identity. In it are:
 
 - ``image``;
 - ``rules``: one line that the maker wrote;
 - ``unmade`` as long as it is being made or removed;
 - ``growing`` as long as its file system is smaller than its image.
 
-Images are mounted below ``MOUNTS``, which is a file system of its own: ganesha lets handles through of what lies above an export up to the
-root, as far as nothing else is exported there. ``exports`` exports this one, to the server itself.
+Images are mounted below ``Images.mounts``, which is a file system of its own: ganesha lets handles through of what lies above an export up
+to the root, as far as nothing else is exported there. ``nfs.exports`` exports this one, to the server itself.
 
 What there is, is asked from the server; nothing is remembered. Each script holds the server's lock, so that what a killed process
 left running ends first, and each may be run again from the start.
@@ -16,16 +16,18 @@ left running ends first, and each may be run again from the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from wavetank.cluster.host import Finished, Host
 from wavetank.cluster.needs import Needs
 from wavetank.errors import RemoteCommandError, ServiceError
+from wavetank.service.core.records import Kind
 from wavetank.units import exact_size
 
-ROOT = "wavetank-spaces"
-MOUNTS = "/run/wavetank-spaces"
+FOLDERS: Mapping[Kind, str] = {"nfs": "wavetank-spaces", "glusterfs": "wavetank-bricks"}
+"""Below a device, what each kind of spaces has: a server may serve several, and each maker sees its own alone."""
+_OURS = " ".join(f"-e {name}" for name in FOLDERS.values())
 TIMEOUT_S = 1800.0
 LOOK_TIMEOUT_S = 45.0  # whoever adds a server waits for the look at it
 NOT_MOUNTED = 4
@@ -35,12 +37,12 @@ NOT_MOUNTED = 4
 LIST = f"""set -eu
 for device in "$@"; do
   mountpoint -q "$device" || exit {NOT_MOUNTED}
-  for folder in "$device/{ROOT}"/sp-* "$device/{ROOT}"/new-sp-*; do
+  for folder in "$device/$root"/sp-* "$device/$root"/new-sp-*; do
     [ -d "$folder" ] || continue
     id=${{folder##*/}}
     bytes=$(stat -c %s "$folder/image" 2>/dev/null || echo 0)
     mounted=unmounted
-    if mountpoint -q "{MOUNTS}/${{id#new-}}"; then mounted=mounted; fi
+    if mountpoint -q "$mounts/${{id#new-}}"; then mounted=mounted; fi
     state=whole
     if [ -e "$folder/growing" ]; then state=growing; fi
     if [ -e "$folder/unmade" ] || [ ! -e "$folder/rules" ]; then state=unmade; fi
@@ -82,22 +84,23 @@ while [ $# -gt 0 ]; do
       [ -w "$at" ] || echo "wrong $at cannot be written"
       has=$(($(stat -f -c '%b * %S' "$at")))
       [ "$has" -ge "$wanted" ] || echo "small $at $has $wanted"
-      others=$(ls -A "$at" | grep -v -x -e {ROOT} -e 'lost+found' | head -n 3 | tr '\n' ' ')
+      others=$(ls -A "$at" | grep -v -x {_OURS} -e 'lost+found' | head -n 3 | tr '\n' ' ')
       [ -z "$others" ] || echo "wrong $at is in use: it holds other things than spaces (${{others% }})" ;;
     esac
   fi
 done
 """
-# $1 device, $2 space. What is mounted can neither be run nor be a device, should anybody on the server look into it.
+# $root, $mounts: see Images. $1 device, $2 space.
+# What is mounted can neither be run nor be a device, should anybody on the server look into it.
 OPEN = f"""set -eu
 umask 077
-exec 9>{MOUNTS}.lock
+exec 9>$mounts.lock
 flock 9
 mountpoint -q "$1" || exit {NOT_MOUNTED}
-mkdir -p "$1/{ROOT}" {MOUNTS}
-mountpoint -q {MOUNTS} || mount -t tmpfs -o size=4m,mode=700,nosuid,nodev,noexec wavetank-spaces {MOUNTS}
-folder=$1/{ROOT}/$2
-at={MOUNTS}/$2
+mkdir -p "$1/$root" "$mounts"
+mountpoint -q "$mounts" || mount -t tmpfs -o size=4m,mode=700,nosuid,nodev,noexec wavetank-spaces "$mounts"
+folder=$1/$root/$2
+at="$mounts"/$2
 show() {{
   mkdir -p "$at"
   mountpoint -q "$at" || mount -o loop,nosuid,nodev,noexec "$folder/image" "$at"
@@ -116,9 +119,9 @@ hide() {{
 # $3 bytes; standard input: rules. A space that is not "unmade" is left as it is: this may come late, from a killed process.
 MAKE = f"""{OPEN}
 if [ ! -e "$folder" ]; then
-  mkdir -p "$1/{ROOT}/new-$2"
-  : >"$1/{ROOT}/new-$2/unmade"
-  mv -T "$1/{ROOT}/new-$2" "$folder"
+  mkdir -p "$1/$root/new-$2"
+  : >"$1/$root/new-$2/unmade"
+  mv -T "$1/$root/new-$2" "$folder"
 fi
 [ -e "$folder/unmade" ] || exit 0
 hide
@@ -162,7 +165,7 @@ if [ -e "$folder" ]; then : >"$folder/unmade"; fi
 REMOVE = f"""{OPEN}
 if [ -e "$folder" ]; then : >"$folder/unmade"; fi
 hide
-rm -rf --one-file-system "$folder" "$1/{ROOT}/new-$2"
+rm -rf --one-file-system "$folder" "$1/$root/new-$2"
 """
 
 
@@ -193,7 +196,6 @@ def needs() -> Needs:
         {
             **dict.fromkeys(("mkfs.xfs", "xfs_growfs"), "apt-get install xfsprogs"),
             **dict.fromkeys(("losetup", "fallocate", "flock"), "apt-get install util-linux"),
-            "showmount": "apt-get install nfs-common",
         }
     )
 
@@ -225,39 +227,56 @@ def _problem(line: str, needed: Needs) -> str:
     return rest
 
 
-def images_of(server: Host, devices: Iterable[str]) -> tuple[Image, ...]:
-    """All spaces on the devices of a server.
+@dataclass(frozen=True)
+class Images:
+    """Spaces of one kind on servers; what is of another kind is not seen.
 
-    Raises:
-        ServiceError: it cannot be asked, or a device is not mounted.
+    Attributes:
+        folder: below each device, that they have for themselves.
     """
-    text = do(server, "look at its spaces", LIST, list(devices)).stdout
-    return tuple(_image(line) for line in text.splitlines())
 
+    folder: str
 
-def make(server: Host, device: str, space: str, size_bytes: int, rules: str) -> None:
-    """Make a space of which nothing, or half, is there."""
-    do(server, f"make {space}", MAKE, [device, space, str(size_bytes)], rules)
+    @property
+    def mounts(self) -> str:
+        """Where they are mounted on a server."""
+        return f"/run/{self.folder}"
 
+    def on(self, server: Host, devices: Iterable[str]) -> tuple[Image, ...]:
+        """All spaces on the devices of a server.
 
-def grow(server: Host, device: str, space: str, size_bytes: int) -> None:
-    """Give it so many bytes, where it has fewer, while it is used; mount it where it is not."""
-    do(server, f"grow {space}", GROW, [device, space, str(size_bytes)])
+        Raises:
+            ServiceError: it cannot be asked, or a device is not mounted.
+        """
+        text = self._do(server, "look at its spaces", LIST, list(devices)).stdout
+        return tuple(_image(line) for line in text.splitlines())
 
+    def make(self, server: Host, device: str, space: str, size_bytes: int, rules: str) -> None:
+        """Make a space of which nothing, or half, is there."""
+        self._do(server, f"make {space}", MAKE, [device, space, str(size_bytes)], rules)
 
-def set_rules(server: Host, device: str, space: str, rules: str) -> None:
-    """Write other rules, all at once."""
-    do(server, f"write the rules of {space}", SET_RULES, [device, space], rules)
+    def grow(self, server: Host, device: str, space: str, size_bytes: int) -> None:
+        """Give it so many bytes, where it has fewer, while it is used; mount it where it is not."""
+        self._do(server, f"grow {space}", GROW, [device, space, str(size_bytes)])
 
+    def set_rules(self, server: Host, device: str, space: str, rules: str) -> None:
+        """Write other rules, all at once."""
+        self._do(server, f"write the rules of {space}", SET_RULES, [device, space], rules)
 
-def close(server: Host, device: str, space: str) -> None:
-    """Mark it as one that goes."""
-    do(server, f"close {space}", CLOSE, [device, space])
+    def close(self, server: Host, device: str, space: str) -> None:
+        """Mark it as one that goes."""
+        self._do(server, f"close {space}", CLOSE, [device, space])
 
+    def remove(self, server: Host, device: str, space: str) -> None:
+        """Remove it, its data and its folder."""
+        self._do(server, f"remove {space}", REMOVE, [device, space])
 
-def remove(server: Host, device: str, space: str) -> None:
-    """Remove it, its data and its folder."""
-    do(server, f"remove {space}", REMOVE, [device, space])
+    def _do(
+        self, server: Host, what: str, script: str, words: list[str], stdin: str = ""
+    ) -> Finished:
+        return do(
+            server, what, script, words, stdin, env={"root": self.folder, "mounts": self.mounts}
+        )
 
 
 def do(
@@ -267,6 +286,7 @@ def do(
     words: list[str],
     stdin: str = "",
     timeout_s: float = TIMEOUT_S,
+    env: Mapping[str, str] | None = None,
 ) -> Finished:
     """Run a script on a server.
 
@@ -274,7 +294,8 @@ def do(
         ServiceError: it failed. A tenant may read it.
     """
     try:
-        return server.run(["sh", "-c", script, "sh", *words], timeout_s=timeout_s, stdin=stdin)
+        argv = ["sh", "-c", script, "sh", *words]
+        return server.run(argv, timeout_s=timeout_s, stdin=stdin, env=env)
     except RemoteCommandError as error:
         how = "it took too long" if error.status is None else f"status {error.status}"
         said = error.stderr_tail.splitlines()[-1:] or [how]

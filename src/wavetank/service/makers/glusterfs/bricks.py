@@ -1,0 +1,220 @@
+"""Bricks of spaces on one server: a process each, which sees the file system of its space and the server's programs, and nothing else.
+
+No glusterd runs: whoever reaches one may make its server a peer of its own, and have it serve any folder (decision 0813). A brick is told
+what it is by a file, and clients are told by another where bricks are.
+
+A client of GlusterFS 10.3 may ask for the parent of a brick, and for its parent, and so on. So a brick has a root of its own, in a mount
+namespace of its own, in which no other space is mounted.
+
+Which file a brick was started with is in its command line, by a hash. So what is in force is asked from the processes there are.
+Other rules need another process (decision 0814).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import ipaddress
+import json
+from collections.abc import Iterable, Mapping
+
+from wavetank.cluster.host import Host
+from wavetank.cluster.needs import Needs
+from wavetank.service.core.records import Access
+from wavetank.service.core.volume import translator
+from wavetank.service.makers.images import FOLDERS, Image, Images, do
+
+MOUNTS = Images(FOLDERS["glusterfs"]).mounts
+FIRST_PORT, LAST_PORT = (
+    24100,
+    28099,
+)  # below what Linux gives to clients by itself, above glusterd's
+NOWHERE = "255.255.255.255"
+"""An address that no client has."""
+
+# A line for each brick that runs: "sp-1f 9f86d081". Samples of a command line (10.3), with zero bytes between:
+# "/usr/sbin/glusterfsd --brick-name sp-1f --volfile /9f86d081 ...".
+RUNNING = r"""
+for file in $(grep -l -a -s -e --brick-name /proc/[0-9]*/cmdline); do
+  { tr '\0' ' ' <"$file" && echo; } 2>/dev/null | sed -n 's,^[^ ]*glusterfsd --brick-name \([^ ]*\) --volfile /\([0-9a-f]*\) .*,\1 \2,p'
+done
+"""
+# $1 space; asked to end first, and killed after 5 s.
+_END = r"""
+end() {
+  tries=0
+  while :; do
+    left=
+    for file in $(grep -l -a -s -e --brick-name /proc/[0-9]*/cmdline); do
+      case $({ tr '\0' ' ' <"$file"; } 2>/dev/null) in
+      "/usr/sbin/glusterfsd --brick-name $1 "*) left="$left $(basename "$(dirname "$file")")" ;;
+      esac
+    done
+    [ -n "$left" ] || return 0
+    signal=TERM
+    [ $tries -lt 50 ] || signal=KILL
+    [ $((tries % 50)) != 0 ] || kill -s $signal $left 2>/dev/null || :
+    tries=$((tries + 1))
+    sleep 0.1
+  done
+}
+"""
+_LOCKED = f"""set -eu
+exec 9>{MOUNTS}.lock
+flock 9
+"""
+END = f"""{_LOCKED}{_END}
+end "$1"
+"""
+# In a mount namespace of its own. $1 file system of the space, $2 its identity, $3 hash; standard input: what the brick is. The root
+# that it gets is in memory, small, and gone with it.
+CONFINED = r"""set -eu
+umask 077
+from=$1
+space=$2
+hash=$3
+root=$(dirname "$from")/.root
+mount -t tmpfs -o size=8m,mode=700,nosuid,nodev,noexec wavetank-brick "$root"
+for name in bin lib lib32 lib64 libx32 sbin usr; do
+  if [ -L "/$name" ]; then
+    cp -P "/$name" "$root/$name"
+  elif [ -d "/$name" ]; then
+    mkdir "$root/$name"
+    mount --bind "/$name" "$root/$name"
+    mount -o remount,bind,ro,nosuid "$root/$name"
+  fi
+done
+mkdir -p "$root/brick" "$root/dev" "$root/tmp" "$root/old" "$root/proc" "$root/var/run/gluster" "$root/var/log/glusterfs"
+: >"$root/dev/null"
+mount --bind /dev/null "$root/dev/null"
+mount --bind "$from" "$root/brick"
+cat >"$root/$hash"
+mount --bind /proc "$root/proc"  # umount reads it
+cd "$root"
+pivot_root . old
+umount -l /old
+umount -l /proc
+rmdir /old /proc
+status=0
+log=/var/log/glusterfs/brick
+/usr/sbin/glusterfsd --brick-name "$space" --volfile "/$hash" --log-file "$log" --log-level WARNING --pid-file /var/run/gluster/pid \
+  </dev/null >/dev/null 2>&1 || status=$?
+if [ $status != 0 ]; then
+  echo "glusterfsd ends with status $status: $(grep '\] [ECM] \[' "$log" | tail -n 2 | tr '\n' ' ')" >&2
+fi
+rm -f "/$hash"
+exit $status
+"""
+# $1 space, $2 hash, $3 what CONFINED is; standard input: what the brick is. Where the file system is not mounted, a brick would serve
+# an empty folder.
+START = f"""{_LOCKED}{_END}
+at={MOUNTS}/$1
+mountpoint -q "$at"
+end "$1"
+mkdir -p {MOUNTS}/.root
+unshare --mount --propagation private sh -c "$3" sh "$at" "$1" "$2" 9>&-
+"""
+
+
+def needs() -> Needs:
+    """Programs of a server."""
+    return Needs(
+        {
+            "glusterfsd": "apt-get install glusterfs-server",
+            **dict.fromkeys(("unshare", "pivot_root"), "apt-get install util-linux"),
+        }
+    )
+
+
+def rules_text(port: int, access: Iterable[Access]) -> str:
+    """Rules of a space as one line, for its folder."""
+    return json.dumps({"port": port, "access": sorted([r.kind, r.subject] for r in access)})
+
+
+def port_of(image: Image) -> int:
+    """Port of the brick of a space that is made."""
+    return int(json.loads(image.rules)["port"])
+
+
+def access_of(image: Image) -> frozenset[Access]:
+    """Rules of a space that is made."""
+    rules = json.loads(image.rules)["access"]
+    return frozenset(Access(kind=kind, subject=subject) for kind, subject in rules)
+
+
+def free_port(there: Iterable[Image]) -> int:
+    """A port that no brick of a server has."""
+    taken = {port_of(image) for image in there if image.state != "unmade"}
+    return next(n for n in range(FIRST_PORT, LAST_PORT + 1) if n not in taken)
+
+
+def running(server: Host) -> Mapping[str, str]:
+    """Spaces whose bricks run on a server, with the hash of what each was started with.
+
+    Raises:
+        ServiceError: the server cannot be asked.
+    """
+    said = do(server, "say which bricks run", RUNNING, []).stdout
+    return dict(line.split(" ", 1) for line in said.splitlines())
+
+
+def start(server: Host, image: Image) -> None:
+    """Start the brick of a space, or start it again: its clients connect again by themselves.
+
+    Raises:
+        ServiceError: it does not start.
+    """
+    words = [image.space, hash_of(server, image), CONFINED]
+    do(server, f"serve {image.space}", START, words, brick_text(server, image))
+
+
+def end(server: Host, space: str) -> None:
+    """End the brick of a space.
+
+    Raises:
+        ServiceError: the server cannot be asked.
+    """
+    do(server, f"end {space}", END, [space])
+
+
+def hash_of(server: Host, image: Image) -> str:
+    """Of what the brick of a space is to be."""
+    return hashlib.sha256(brick_text(server, image).encode()).hexdigest()[:32]
+
+
+def brick_text(server: Host, image: Image) -> str:
+    """What the brick of a space is, as glusterfsd reads it: from the file system up to the network."""
+    space, access = image.space, access_of(image)
+    addresses = [
+        pattern for rule in access if rule.kind == "ip" for pattern in patterns(rule.subject)
+    ]
+    allowed = ",".join(sorted(addresses)) or NOWHERE
+    options = {
+        "transport-type": "tcp",
+        "transport.address-family": "inet",
+        "transport.socket.bind-address": server.address,
+        "transport.socket.listen-port": str(port_of(image)),
+        "rpc-auth-allow-insecure": "on",  # an address counts, not from which port root sends
+        f"auth.addr.{space}.allow": allowed,
+    }
+    return "".join(
+        (
+            translator("files", "storage/posix", {"directory": "/brick", "health-check-interval": "0"}),
+            translator("rights", "features/access-control", {}, "files"),
+            translator("locks", "features/locks", {}, "rights"),
+            translator(space, "performance/io-threads", {}, "locks"),
+            translator("network", "protocol/server", options, space),
+        )
+    )  # fmt: skip
+
+
+def patterns(subject: str) -> list[str]:
+    """An address or a network as patterns of addresses.
+
+    Networks as such are not asked for: GlusterFS 10.3 compares the wrong bits unless a prefix is a multiple of 8.
+    """
+    network = ipaddress.IPv4Network(subject)
+    whole = -(-network.prefixlen // 8)  # bytes that all of the network's parts have in full
+    if whole == 4:
+        return [str(address) for address in network]
+    parts = network.subnets(new_prefix=8 * whole)
+    return [".".join([*str(part[0]).split(".")[:whole], "*"]) for part in parts]

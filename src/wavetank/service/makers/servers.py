@@ -1,0 +1,104 @@
+"""Servers of one kind of spaces, with what is of them there: what makers of spaces in images share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from wavetank.cluster.host import Host
+from wavetank.cluster.needs import Needs
+from wavetank.errors import ServiceError
+from wavetank.service.core.classes import KINDS
+from wavetank.service.core.orders import Order
+from wavetank.service.core.records import Held, Kind, Server
+from wavetank.service.makers.images import FOLDERS, Image, Images, problems_of
+
+
+class Known(Protocol):
+    """What a maker asks the service: its store is one."""
+
+    def servers(self) -> Iterable[Held]:
+        """All servers."""
+
+    def order(self, space: str) -> Order:
+        """A space with its places on servers."""
+
+
+@dataclass(frozen=True)
+class Servers:
+    """Servers of one kind of spaces.
+
+    Attributes:
+        kind: of the spaces.
+        known: what the service knows.
+        hosts: node -> how to run commands there, as root. A device of a server is a folder there on which a local file system is mounted
+            that is its alone.
+    """
+
+    kind: Kind
+    known: Known
+    hosts: Mapping[str, Host]
+
+    @property
+    def images(self) -> Images:
+        """Spaces of this kind."""
+        return Images(FOLDERS[self.kind])
+
+    def see(self, server: Server, needed: Needs) -> None:
+        """See that a server is reached, has the programs, and that its devices are local file systems for spaces alone.
+
+        Raises:
+            ServiceError: naming all that is wrong.
+        """
+        devices = [(device.name, device.size) for device in server.devices]
+        if problems := problems_of(self.host(server.node), needed, devices):
+            title = KINDS[self.kind].title
+            raise ServiceError(f"server {server.node} cannot serve {title}: {'; '.join(problems)}")
+
+    def nodes(self) -> list[str]:
+        """Those for this kind."""
+        return [held.server.node for held in self.known.servers() if self.kind in held.server.kinds]
+
+    def nodes_of(self, space: str) -> list[str]:
+        """Those that have, or had, a share of a space; all, where none does."""
+        return sorted({share.node for share in self.known.order(space).shares} or self.nodes())
+
+    def host(self, node: str) -> Host:
+        """How to run commands on one.
+
+        Raises:
+            ServiceError: nobody knows.
+        """
+        try:
+            return self.hosts[node]
+        except KeyError:
+            raise ServiceError(
+                f"server {node} cannot be reached: the service does not know how"
+            ) from None
+
+    def all_on(self, node: str) -> tuple[Image, ...]:
+        """All that is of spaces on a server.
+
+        Raises:
+            ServiceError: it is not known, or cannot be asked.
+        """
+        held = next((each for each in self.known.servers() if each.server.node == node), None)
+        if held is None:
+            raise ServiceError(f"server {node} is not known any more. Add it again")
+        return self.images.on(self.host(node), [each.name for each in held.server.devices])
+
+    def one_on(self, node: str, space: str) -> Image | None:
+        """What is of a space on a server."""
+        return next((each for each in self.all_on(node) if each.space == space), None)
+
+    def made_on(self, node: str, space: str) -> Image:
+        """What is of a space that is made.
+
+        Raises:
+            ServiceError: nothing is.
+        """
+        there = self.one_on(node, space)
+        if there is None or there.state == "unmade":
+            raise ServiceError(f"server {node} has no such space any more")
+        return there

@@ -1,0 +1,171 @@
+"""What tests of makers share: a service with servers on real nodes, the nodes of two tenants, and calls on the wire.
+
+c1 is ann's node, c2 is bob's; c3 and those after it are the servers of both. By default c3 alone serves NFS.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from leftovers import up
+from service_fakes import Clock, ip, request, tenant
+
+from waiting import HANG_S
+from wavetank.cluster.deploy import DeployedCluster
+from wavetank.cluster.filesystems.nfs_export import nfs_mount
+from wavetank.cluster.host import Host
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.service.core.records import AccessList, Device, Kind, Resize, Server, Space
+from wavetank.service.core.volume import Volume
+from wavetank.service.daemon.registry import load_makers
+from wavetank.service.makers.glusterfs import bricks
+from wavetank.service.makers.glusterfs import maker as gluster_maker
+from wavetank.service.makers.images import FOLDERS, Images
+from wavetank.service.makers.nfs import exports
+from wavetank.service.makers.nfs import maker as nfs_maker
+from wavetank.service.reconcile.driver import Reconciler
+from wavetank.service.store.folder import open_store
+from wavetank.service.store.store import Store
+
+MIB = 2**20
+SMALL = 320 * MIB  # of each server
+ROOM = 1400 * MIB  # of the device: all but what its XFS keeps for itself
+WIRES = {"nfs": "nfs_wire.py", "glusterfs": "gluster_wire.py"}
+NEEDS = {"nfs": nfs_maker.needs, "glusterfs": gluster_maker.needs}
+
+
+class Service:
+    """A service of one kind of spaces, and the nodes of two tenants.
+
+    Attributes:
+        server: the first one.
+        node: what the service calls it.
+    """
+
+    def __init__(self, store: Store, cluster: DeployedCluster, kind: Kind) -> None:
+        self.store, self.now, self.kind = store, Clock(), kind
+        self.ann, self.bob, *self.servers = cluster.compute_hosts
+        self.server = self.servers[0]
+        for node in cluster.compute_hosts:
+            node.put(Path(__file__).parent / WIRES[kind], f"/tmp/{WIRES[kind]}")
+        self.nodes = [f"{cluster.name}.{server.name}" for server in self.servers]
+        self.node = self.nodes[0]
+        self.driver = Reconciler(store, load_makers(store)[kind], self.now)
+        for name in ("ann", "bob"):
+            store.put_tenant(tenant(name), self.now())
+        device = Device(name=cluster.storage_path, size=ROOM)
+        for node in self.nodes:
+            store.put_server(Server(node=node, devices=(device,), kinds=(kind,)), self.now())
+
+    @property
+    def small(self) -> int:
+        """Bytes of the smallest space on all servers."""
+        return SMALL * len(self.servers)
+
+    def create(self, owner: str, name: str, **asked: Any) -> Space:
+        node = {"ann": self.ann, "bob": self.bob}[owner]
+        kept = {"kind": self.kind, "size": self.small, "servers": len(self.servers)}
+        asked = {**kept, "access": [ip(node.address)], **asked}
+        space, _ = self.store.create_space(owner, request(name, **asked), self.now(), owner)
+        return self.settled(space)
+
+    def mount(self, node: Host, space: Space, at: str) -> None:
+        """Mount a space as a tenant does.
+
+        Raises:
+            WavetankError: it is not mounted.
+        """
+        if self.kind == "nfs":
+            nfs_mount.mount(node, str(space.export), at, {})
+            return
+        text, file = Volume.of(str(space.export)).client_file(), f"/tmp/{space.id}.vol"
+        mounts = (
+            'mkdir -p "$2"; cat >"$1"; mount -t glusterfs "$1" "$2"; stat -f "$2"; mountpoint "$2"'
+        )
+        node.run(["sh", "-ec", mounts, "sh", file, at], stdin=text, timeout_s=HANG_S)
+
+    def settled(self, space: Space) -> Space:
+        self.driver.settle()
+        found = self.store.space(space.id)
+        assert found.state in ("ready", "gone"), found.reason
+        return found
+
+    def grant(self, space: Space, *rules: Any) -> Space:
+        self.store.set_access(space.id, AccessList(access=rules), self.now(), space.tenant)
+        return self.settled(space)
+
+    def grow(self, space: Space, size: int) -> Space:
+        self.store.resize_space(space.id, Resize(size=size), self.now(), space.tenant)
+        return self.settled(space)
+
+    def delete(self, space: Space) -> Space:
+        self.store.delete_space(space.id, self.now(), space.tenant)
+        return self.settled(space)
+
+    def folders(self) -> list[str]:
+        """What is left of spaces on the servers."""
+        images = Images(FOLDERS[self.kind])
+        places = [f"{self.device}/{images.folder}", images.mounts]
+        return [
+            name
+            for server in self.servers
+            for at in places
+            for name in server.run(["sh", "-c", 'ls "$1" 2>/dev/null || true', "sh", at]).stdout.split()
+        ]  # fmt: skip
+
+    def mounted_at(self, space: Space) -> str:
+        """Where its servers have the file system of a space."""
+        return f"{Images(FOLDERS[self.kind]).mounts}/{space.id}"
+
+    @property
+    def device(self) -> str:
+        return self.store.servers()[0].server.devices[0].name
+
+    def folder(self, space: Space) -> str:
+        return f"{self.device}/{FOLDERS[self.kind]}/{space.id}"
+
+
+@contextlib.contextmanager
+def serving(
+    folders: pytest.TempPathFactory, name: str, kind: Kind = "nfs", servers: int = 1
+) -> Iterator[Service]:
+    """A service, with nothing left on its servers in the end."""
+    spec = ClusterSpec.model_validate(
+        {
+            "name": f"t{os.getpid()}-{name}",
+            "provider": "local",
+            "instance": {"name": "t.small", "vcpus": 1, "memory": "512 MiB"},
+            "nodes": {"compute": 2 + servers},
+            "file_system": {"kind": "none"},
+            "storage": {"size": "1536 MiB"},
+        }
+    )
+    if missing := NEEDS[kind]().missing_here():
+        pytest.skip("; ".join(missing))
+    with (
+        up(folders.mktemp("state"), spec) as cluster,
+        open_store(folders.mktemp("service") / "folder") as store,
+    ):
+        found = Service(store, cluster, kind)
+        yield found
+        for space in store.spaces(None):
+            found.delete(space)
+        assert found.folders() == []
+        for server in found.servers:
+            if kind == "nfs":
+                assert exports.in_force(server, ())
+            else:
+                assert bricks.running(server) == {}
+
+
+def send(node: Host, *calls: list[Any], kind: Kind = "nfs") -> list[list[Any]]:
+    """What came of calls on the wire, as root of a node."""
+    argv = [sys.executable, f"/tmp/{WIRES[kind]}", json.dumps(calls)]
+    return json.loads(node.run(argv, timeout_s=HANG_S).stdout)

@@ -1,0 +1,94 @@
+"""What a space of GlusterFS can be, how it is named for its clients, and whom its bricks let in."""
+
+from __future__ import annotations
+
+import fnmatch
+import ipaddress
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from service_fakes import GIB, NOON, ip, request, server, tenant
+
+from wavetank.service.core import changes
+from wavetank.service.core.placement import settled
+from wavetank.service.core.records import Held, Resize, Usage
+from wavetank.service.core.refusals import Refused
+from wavetank.service.core.volume import Volume
+from wavetank.service.makers.glusterfs.bricks import patterns
+
+MIB = 2**20
+
+
+@pytest.fixture(autouse=True, scope="module")
+def kind_that_can_do_all() -> None:
+    """Here GlusterFS is what its maker makes of it."""
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"size": 640 * MIB - 1, "servers": 2}, "GlusterFS makes no space below 640 MiB on 2 servers"),
+        ({"devices_per_server": 2}, "GlusterFS keeps a space on 1 device of a server, not on 2"),
+        ({"servers": 2, "redundancy": 1}, "GlusterFS keeps no copies"),
+        ({"stripe_size": MIB}, "GlusterFS makes no stripes below 4 MiB"),
+        ({"access": [ip("10.0.0.7", "ro")]}, "GlusterFS keeps rules for rw, not for ro"),
+        ({"access": [{"kind": "certificate", "subject": "n"}]}, "keeps rules by ip, not by cert"),
+        ({"access": [ip("2001:db8::7")]}, "GlusterFS keeps rules by addresses of IPv4"),
+        ({"access": [ip("10.0.0.0/7")]}, "GlusterFS keeps no networks larger than /8"),
+    ],
+)  # fmt: skip
+def test_a_space_that_its_maker_could_not_make_is_refused(asked, said):
+    with pytest.raises(Refused, match=said):
+        changes.see_possible(request(**asked))
+
+
+def test_a_space_grows_on_its_servers_and_gets_no_others():
+    held = [Held(server=server(f"io{i}", 9 * GIB), free={"/dev/d0": 9 * GIB}) for i in range(3)]
+    space, shares = changes.create("sp", tenant(), request(servers=2), Usage(), held, NOON)
+    space, shares = (
+        space.model_copy(update={"state": "ready", "made_generation": 1}),
+        settled(shares),
+    )
+    used = Usage(bytes=GIB, spaces=1)
+
+    def to(**asked):
+        return changes.resize(space, shares, Resize(**asked), tenant(), used, held, NOON)
+
+    with pytest.raises(Refused, match="keeps a space on the servers that it was made on, 2"):
+        to(servers=3)
+    with pytest.raises(Refused, match="GlusterFS does not shrink a space, and it has 1 GiB"):
+        to(size=GIB - MIB)
+    assert [share.wanted for share in to(size=2 * GIB)[1]] == [GIB, GIB]
+
+
+def test_a_volume_is_the_same_after_its_line():
+    for stripe in (None, 4 * MIB):
+        volume = Volume("sp-1f", (("10.0.0.3", 24100), ("10.0.0.4", 24107)), stripe)
+        assert Volume.of(volume.export()) == volume
+        text = volume.client_file()
+        for part in ("remote-host 10.0.0.4", "remote-port 24107", "remote-subvolume sp-1f"):
+            assert part in text
+        assert ("features/shard" in text) == (stripe is not None)
+
+
+@pytest.mark.parametrize("line", ["10.0.0.3:/sp-1f", "glusterfs:/sp-1f", "glusterfs:10.0.0.3/sp-1f"])  # fmt: skip
+def test_a_line_that_is_no_volume_is_told(line):
+    with pytest.raises(ValueError, match="is no volume of GlusterFS"):
+        Volume.of(line)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(8, 32), st.integers(0, 2**32 - 1))
+@example(0x0A000080, 25, 0x0A00007F)
+def test_patterns_fit_the_addresses_of_a_network_and_no_others(address, prefix, other):
+    network = ipaddress.IPv4Network((address, prefix), strict=False)
+    found = patterns(str(network))
+    assert len(found) <= 128
+
+    def fits(each):
+        return any(fnmatch.fnmatchcase(str(each), pattern) for pattern in found)
+
+    other = ipaddress.IPv4Address(other)
+    beside = [network[0] - 1 if int(network[0]) else other, other]
+    for each in (network[0], network[-1], *beside):
+        assert fits(each) == (each in network)
