@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from statistics import median
 
+from wavetank.campaign.comparison_notes import notes_of
 from wavetank.campaign.criterion import cost_fix, criterion_of
 from wavetank.campaign.limits import StopRules
 from wavetank.campaign.plan import Application, Plan, Run
-from wavetank.campaign.search_notes import search_notes, search_of
+from wavetank.campaign.search_notes import search_of
 from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
@@ -24,19 +25,15 @@ from wavetank.compare.metrics import Averager, configuration_id, describe, price
 from wavetank.compare.own_run import own_run_errors
 from wavetank.compare.rank import pareto_front, rank
 from wavetank.compare.run_cost import StandingTime
+from wavetank.compare.search_record import Search
 from wavetank.compare.trust import Judged, trust
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.whole_run import run_times_of, with_run, with_savings
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
 from wavetank.kernel.results.io_time import io_time_s
-from wavetank.measure.disturbance import share_words
-from wavetank.measure.result import Measurement, cache_words
+from wavetank.measure.result import Measurement
 from wavetank.measure.run import kernel_hash
-from wavetank.measure.statistics import intervals_words
-
-FULL = 100.0
-"""Usage of the peak in percent above which a reader must be told why."""
 
 
 def compare_campaign(
@@ -65,12 +62,7 @@ def compare_campaign(
         ended=ended,
     )
     own = tuple(each for each in plan.applications if each.variant_of is None)
-    configurations = [each for each in measured if each.variant_of is None]
-    if searched is None or spec.baseline is not None:
-        # The slowest configuration that a search left is no measure of what the choice can change.
-        configurations = list(with_savings(configurations, spec.baseline, decisions))
-    if spec.baseline is not None:
-        configurations = list(against_baseline(configurations, spec.baseline, decisions))
+    configurations = _with_effects_of_the_choice(spec, measured, decisions, searched)
     rankings = tuple(
         rank(configurations, application.name, by, decisions)
         for application in own
@@ -81,11 +73,14 @@ def compare_campaign(
     turned = effects(
         configurations, knobs, decisions, confidence=spec.confidence, baseline=spec.baseline
     )
+    of_application = {
+        application.name: [each for each in configurations if each.application == application.name]
+        for application in own
+    }
     own_runs = {
         application.name: tuple(
             error
-            for each in configurations
-            if each.application == application.name
+            for each in of_application[application.name]
             for error in _own_run_errors(application, each)
         )
         for application in own
@@ -106,13 +101,7 @@ def compare_campaign(
         price=None if prices is None else price_of(prices),
         configurations=tuple(configurations),
         rankings=rankings,
-        pareto=tuple(
-            name
-            for application in own
-            for name in pareto_front(
-                [each for each in configurations if each.application == application.name]
-            )
-        ),
+        pareto=tuple(name for each in of_application.values() for name in pareto_front(each)),
         effects=turned,
         advice=tuple(
             advice
@@ -135,20 +124,25 @@ def compare_campaign(
         own_runs=tuple(error for errors in own_runs.values() for error in errors),
         trust=tuple(trusts.values()),
         what_if=tuple(variants.values()),
-        notes=(
-            *spec.notes,
-            *(
-                f"{application.name}: {doubt}."
-                for application in own
-                for doubt in application.kernel.doubts
-            ),
-            *_notes(spec, configurations, decisions, prices),
-            *search_notes(searched),
-            *_ended_notes(configurations, ended),
-            *_load_notes(plan, store),
-        ),
+        notes=notes_of(spec, plan, store, prices, configurations, decisions, searched, ended),
         titles={cluster.name: cluster.title for cluster in plan.clusters},
     )
+
+
+def _with_effects_of_the_choice(
+    spec: CampaignSpec,
+    measured: Sequence[Configuration],
+    decisions: Decisions,
+    searched: Search | None,
+) -> list[Configuration]:
+    """Configurations of the applications as they are, with what they save and what they are beside the baseline."""
+    configurations = [each for each in measured if each.variant_of is None]
+    if searched is None or spec.baseline is not None:
+        # The slowest configuration that a search left is no measure of what the choice can change.
+        configurations = list(with_savings(configurations, spec.baseline, decisions))
+    if spec.baseline is not None:
+        configurations = list(against_baseline(configurations, spec.baseline, decisions))
+    return configurations
 
 
 def _configurations(
@@ -282,80 +276,6 @@ def _not_measured(
     )
 
 
-def _notes(
-    spec: CampaignSpec,
-    configurations: list[Configuration],
-    decisions: Decisions,
-    prices: PriceTable | None,
-) -> tuple[str, ...]:
-    notes = []
-    if any(each.origin == "measured under emulated limits" for each in configurations):
-        notes.append(
-            "Rates and times were measured on this machine under emulated limits, not on the named "
-            "instances: they compare configurations with each other. Costs are computed from them."
-        )
-    repetitions = [each.n_repetitions for each in configurations]
-    if any(n > 1 for n in repetitions):
-        notes.append(
-            f"Medians with {intervals_words(repetitions, spec.confidence)}; "
-            f"{' and '.join(sorted({cache_words(each.cache) for each in configurations}))}, random order with seed {spec.seed}."
-        )
-    notes.append(
-        f"Told apart: by the exact test of Mann and Whitney over all {decisions.n_pairs} pairs of this "
-        f"report together, and medians at least {100 * spec.smallest_difference:g} % apart. Of all "
-        f"reports on configurations that are the same, {100 * decisions.error:.2g} % at most tell any of "
-        "them apart. Ties are not transitive, so places are ranges: from one after the better ones "
-        "that are told apart to the last before the worse ones that are."
-    )
-    if any(
-        each.usage_percent is not None and each.usage_percent.median > FULL
-        for each in configurations
-    ):
-        notes.append(
-            "A usage above 100 % is no rate of the storage alone: page caches took part of the bytes, or "
-            "the peak, which is measured once for each cluster, came out lower than in the runs."
-        )
-    if spec.baseline is not None and spec.baseline not in {c.cluster for c in configurations}:
-        notes.append(f"The baseline {spec.baseline} was not measured: nothing is compared with it.")
-    notes += [
-        f"Some costs are missing: {reason}."
-        for reason in dict.fromkeys(
-            each.cost_missing for each in configurations if prices is not None and each.cost is None
-        )
-    ]
-    if prices is not None:
-        notes.append(
-            f"Prices: table {prices.name}, {prices.region}, {prices.date}, {prices.currency}, "
-            f"{prices.purchase}, billed {prices.billing}; source: {prices.source}. Every instance of a cluster counts."
-        )
-    if any(each.not_on_disk_bytes for each in configurations):
-        notes.append(
-            "What was written and not flushed may still be in caches when a run ends ('not on disk'): its I/O time is "
-            "then no time of the disks. With 'flush: yes' all of it is on disk within the time."
-        )
-    if spec.pauses != "drop":
-        how = "with busy processors" if spec.pauses == "busy" else "asleep"
-        notes.append(f"The application's pauses were kept, {how}; they are not in the I/O time.")
-    return tuple(notes)
-
-
-def _load_notes(plan: Plan, store: Store) -> tuple[str, ...]:
-    """How much other work there was on the machine, where it was too much for some measurements."""
-    keys = {run.key for run in plan.runs}
-    loads = [
-        each.load
-        for key, each in store.keyed_measurements()
-        if key in keys and each.load is not None
-    ]
-    said = share_words(loads, "measurements")
-    if said is None:
-        return ()
-    return (
-        f"{said}, after {store.n_disturbed()} were made again. It makes noise and hides differences; the test for them holds "
-        "all the same, as clusters take turns.",
-    )
-
-
 def _rules(spec: CampaignSpec, plan: Plan, store: Store, prices: PriceTable | None) -> StopRules:
     """What was not needed, by what the store holds."""
     rules = StopRules(spec, plan, prices)
@@ -372,18 +292,4 @@ def _ended_early(plan: Plan, rules: StopRules) -> frozenset[str]:
         configuration_id(run.application, run.cluster, run.mapping)
         for run in plan.runs
         if run.key in rules.futile
-    )
-
-
-def _ended_notes(
-    configurations: Sequence[Configuration], ended: Collection[str]
-) -> tuple[str, ...]:
-    """Where the campaign saved repetitions that could not have changed what the report says."""
-    fewer = [each for each in configurations if each.id in ended]
-    if not fewer:
-        return ()
-    return (
-        f"{len(fewer)} of {len(configurations)} configurations ended after {min(c.n_repetitions for c in fewer)} to "
-        f"{max(c.n_repetitions for c in fewer)} repetitions: no outcome of further ones could have told any of them apart from "
-        "another.",
     )

@@ -4,7 +4,8 @@ import pytest
 from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, app, facts, spec
 from measure_fakes import FakeCluster, FakePerformer, Watch, abyss_result
 
-from wavetank.campaign.judge import _notes, compare_campaign
+from wavetank.campaign.comparison_notes import _method_notes
+from wavetank.campaign.judge import compare_campaign
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
@@ -318,7 +319,7 @@ def test_missing_costs_and_usages_above_the_peak_are_said_in_the_notes(tmp_path)
         update={"usage_percent": estimate([102.0, 103.0])}
     )
     (told,) = [
-        note for note in _notes(setting.spec, [above], decide([above]), None) if "above 100 %" in note
+        note for note in _method_notes(setting.spec, [above], decide([above]), None) if "above 100 %" in note
     ]  # fmt: skip
     assert "page caches" in told
 
