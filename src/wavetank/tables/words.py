@@ -126,6 +126,13 @@ def id_range(ids: Iterable[int]) -> str:
     return ranks_text(sorted(ids)).replace("-", DASH)
 
 
+def listed(entries: Sequence[object], at_most: int) -> str:
+    """The first entries for a sentence, and how many more there are: "a, b and 3 more"."""
+    shown = ", ".join(map(str, entries[:at_most]))
+    more = len(entries) - at_most
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
 def few(lines: Sequence[str], at_most: int = 8) -> tuple[str, ...]:
     """The first lines, and how many more there are."""
     if len(lines) <= at_most:

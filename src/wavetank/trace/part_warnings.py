@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wavetank.tables.words import listed
 from wavetank.trace.part import (
     NOTE_BYPASSED,
     NOTE_GO,
@@ -19,6 +20,8 @@ from wavetank.trace.part import (
     Part,
 )
 from wavetank.trace.ranks import RankParts
+
+_NAMED = 10  # ranks in a sentence
 
 
 def stopped_sentences(ranks: list[RankParts]) -> list[str]:
@@ -39,7 +42,7 @@ def stopped_sentences(ranks: list[RankParts]) -> list[str]:
             else "what they did after that is missing"
         )
         sentences.append(
-            f"the trace of rank(s) {_listed([rank for rank, _ in found])} could not be written to its end ({reason}): "
+            f"the trace of rank(s) {listed([rank for rank, _ in found], _NAMED)} could not be written to its end ({reason}): "
             + what
         )
     killed = [
@@ -49,7 +52,7 @@ def stopped_sentences(ranks: list[RankParts]) -> list[str]:
     ]
     if killed:
         sentences.append(
-            f"rank(s) {_listed(killed)} were killed, or still run, and the disk had no room to keep their last operations"
+            f"rank(s) {listed(killed, _NAMED)} were killed, or still run, and the disk had no room to keep their last operations"
         )
     return sentences
 
@@ -63,7 +66,9 @@ def part_warnings(ranks: list[RankParts]) -> list[str]:
         if not all(part.ended or NOTE_STOPPED in part.notes for part in e.parts)
     ]
     if cut:
-        warnings.append(f"rank(s) {_listed(cut)} did not end in order: killed, or still running")
+        warnings.append(
+            f"rank(s) {listed(cut, _NAMED)} did not end in order: killed, or still running"
+        )
     missed = sum(part.missed for e in ranks for part in e.parts)
     noted = {note for e in ranks for part in e.parts for note in part.notes}
     if missed or NOTE_MISSED in noted:
@@ -120,9 +125,3 @@ def untold_sentences(parts: list[Part]) -> list[str]:
         f"another library wrote over {' and '.join(names)} in the program (UCX does, unless UCX_MEM_MMAP_HOOK_MODE is "
         "none): mappings of files were not seen after that"
     ]
-
-
-def _listed(ranks: list[int]) -> str:
-    return ", ".join(map(str, ranks[:10])) + (
-        f" and {len(ranks) - 10} more" if len(ranks) > 10 else ""
-    )

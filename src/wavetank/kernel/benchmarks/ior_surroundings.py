@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from wavetank.kernel.benchmarks.groups import Group, overlap, some, stem_of
 from wavetank.kernel.document import calls
+from wavetank.tables.words import listed
 
 _MOST_NAMED = 8  # phases in a sentence
 
@@ -50,7 +51,7 @@ class Surroundings:
         concurrent = [other.phases[0].ph_id for other in self._beside(group)]
         if concurrent:
             yield (
-                f"Other ranks do phase {_first_of(concurrent)} at the same time: start those lines together "
+                f"Other ranks do phase {listed(sorted(concurrent), _MOST_NAMED)} at the same time: start those lines together "
                 "with this one."
             )
         elif self._n_groups > 1:
@@ -67,10 +68,3 @@ class Surroundings:
             for other in others
             if overlap(group, other)
         ]
-
-
-def _first_of(ph_ids: Sequence[int]) -> str:
-    """Numbers of phases in a sentence: all of a few, the first of many."""
-    shown = ", ".join(str(ph_id) for ph_id in sorted(ph_ids)[:_MOST_NAMED])
-    more = len(ph_ids) - _MOST_NAMED
-    return shown if more <= 0 else f"{shown} and {more} more"

@@ -23,7 +23,7 @@ from wavetank.model.scaling.fitting import Fit
 from wavetank.model.scaling.functions.process_functions import NoFunctionError, candidates, whole_at
 from wavetank.model.scaling.rank_group import Group, Grouped, ranks_of
 from wavetank.model.scaling.synthetic_trace import synthesise
-from wavetank.tables.words import phases_text
+from wavetank.tables.words import listed, phases_text
 
 _NAMED = 3
 """Kinds of files that a sentence names; of more it says how many."""
@@ -90,9 +90,7 @@ def _unknown_sizes(groups: Sequence[Group]) -> Iterable[str]:
         for kind, reason in group.unknown_sizes.items():
             kinds[reason][kind] = None
     for reason, names in kinds.items():
-        some = ", ".join(list(names)[:_NAMED])
-        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        yield f"the size of {some}{more} before the run is not extrapolated: {reason}"
+        yield f"the size of {listed(list(names), _NAMED)} before the run is not extrapolated: {reason}"
 
 
 def _where(one: NotExtrapolated) -> str:

@@ -14,6 +14,7 @@ from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
 from wavetank.model.phases.activity import Activity
 from wavetank.model.rules import Rules
+from wavetank.tables.words import listed
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import LEVEL_NAMES, UNKNOWN, Level, Trace
 
@@ -39,8 +40,7 @@ def left_out(activity: Activity, trace: Trace) -> list[str]:
     if not len(files):
         return []
     names = [PurePath(trace.files[file].path).name for file in files.tolist()]
-    shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-    return [f"files that only the MPI library used are left out: {shown}"]
+    return [f"files that only the MPI library used are left out: {listed(names, 4)}"]
 
 
 def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
@@ -69,12 +69,12 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
     lost = [facts.rank for facts in trace.ranks if not facts.complete]
     if lost:
         found.append(
-            f"the trace of rank {_listed(lost)} is cut short (killed, or damaged): the model holds what was recorded"
+            f"the trace of rank {listed(lost, 8)} is cut short (killed, or damaged): the model holds what was recorded"
         )
     missing = sorted(set(range(trace.n_ranks)) - {facts.rank for facts in trace.ranks})
     if missing:
         found.append(
-            f"the trace has no part for rank {_listed(missing)}: its I/O is not in the model"
+            f"the trace has no part for rank {listed(missing, 8)}: its I/O is not in the model"
         )
     failed = (table.error != 0) & (rows.kind == RowKind.FILE) & (table.file >= 0)
     is_data = codes_where(lambda op: op.kind in DATA_KINDS, rows.ops)
@@ -123,8 +123,3 @@ def _hidden_gaps(rows: Rows, gap_s: float) -> list[str]:
         f"{n} folded rows of the trace hold pauses of {gap_s:g} s or more in all; where in them is not recorded, "
         "so computation could not split there"
     ]
-
-
-def _listed(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:8]))
-    return shown if len(numbers) <= 8 else f"{shown} and {len(numbers) - 8} more"

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
+from wavetank.tables.words import listed
 from wavetank.trace.counters import FileCounters, LaterCounters
 from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.importers.counter_table import CounterTable
@@ -190,7 +191,7 @@ def _of_calls(calls: Calls, files: Sequence[TracedFile]) -> list[str]:
 def _first_names(files: Sequence[TracedFile], some: BoolArray) -> str:
     paths = [files[number].path for number in np.flatnonzero(some).tolist()]
     names = sorted([path.rstrip("/").rpartition("/")[2] for path in paths])
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return listed(names, 3)
 
 
 _STALE = (
@@ -239,7 +240,7 @@ def _mended(
         if paths:
             left_out = np.array([file.path in paths for file in files])
             events = some(events, ~left_out[events.file])
-            told.append(sentence.format(_listed([PurePath(path).name for path in sorted(paths)])))
+            told.append(sentence.format(listed([PurePath(path).name for path in sorted(paths)], 4)))
     told += _in_streams(counters, numbers, files) if len(events) else []
     return events, told
 
@@ -295,9 +296,5 @@ def _in_streams(
         return []
     return [
         f"{sum(found.values())} bytes are in no phase: they went through C streams (fopen), of which Darshan has no segments: "
-        f"{_listed(sorted(found))}"
+        f"{listed(sorted(found), 4)}"
     ]
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
