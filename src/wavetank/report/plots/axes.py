@@ -48,6 +48,11 @@ def count_axis(axes: Axes, which: Literal["x", "y"]) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: short_number(value)))
 
 
+def write_beside(axes: Axes, text: str, end: tuple[float, float]) -> None:
+    """A number behind the end of a bar."""
+    axes.annotate(text, end, (4, 0), textcoords="offset points", va="center", fontsize=7.5)
+
+
 def no_ticks(axes: Axes, which: Literal["x", "y"]) -> None:
     """Neither ticks nor grid lines on an axis of names."""
     axis = axes.xaxis if which == "x" else axes.yaxis

@@ -217,14 +217,8 @@ def _draw(axes: Axes, plot: Plot, quantity: Quantity, bar: _Bar) -> None:
         )[0]  # fmt: skip
         body.set_url(url)
         left += length / quantity.scale
-    axes.annotate(
-        _three_digits(estimate.median / quantity.scale),
-        (_end(estimate) / quantity.scale, y),
-        (4, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=7.5,
-        color=LIGHT["ink"],
+    ax.write_beside(
+        axes, _three_digits(estimate.median / quantity.scale), (_end(estimate) / quantity.scale, y)
     )
 
 

@@ -149,14 +149,7 @@ def kernel_times(
     for row, (words, time, colour) in enumerate(rows):
         bar = axes.barh(row, time, 0.66, color=LIGHT[colour])[0]
         bar.set_url(plot.tip(f"{words}: {format_duration(time)}"))
-        axes.annotate(
-            format_duration(time),
-            (time, row),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7.5,
-        )
+        ax.write_beside(axes, format_duration(time), (time, row))
     axes.set_yticks(range(len(rows)), shorten_apart([words for words, _, _ in rows], 48))
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel("s")

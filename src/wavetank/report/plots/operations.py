@@ -131,14 +131,7 @@ def operation_counts(phases: Sequence[Phase], name: str = "operations") -> Plot:
     for row, (operation, count) in enumerate(shown):
         bar = axes.barh(row, count, 0.62, color=LIGHT[ax.kind_of(operation)])[0]
         bar.set_url(plot.tip(f"{operation}: {count:,} calls"))
-        axes.annotate(
-            f"{count:,}",
-            (count, row),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7.5,
-        )
+        ax.write_beside(axes, f"{count:,}", (count, row))
     axes.set_yticks(range(len(shown)), [shorten(operation, 24) for operation, _ in shown])
     axes.invert_yaxis()
     longest = max((len(f"{count:,}") for _, count in shown), default=1)
@@ -157,10 +150,6 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
     """
     own, _ = by_level(model)
     names = names_of(model)
-    rows = [
-        (id_range(phase.ph_id for phase in phases), phases)
-        for phases, _ in series_rows(own, model.series)
-    ]
     at_work = _at_work(model) if axis == "time" else {}
     caption = "A bar lasts from the first rank's start to the last rank's end in the phase."
     if at_work:
@@ -170,16 +159,7 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         )
     if any(len(_kinds(phase)) > 1 for phase in own):
         caption += " A phase that reads and writes in turn has both, reads above."
-    if len(rows) > MAX_GANTT_ROWS:
-        rows = _by_file(own)
-        caption += (
-            " A row is a file, reads above and writes below: there are more phases than rows."
-        )
-    shown, n_left_out = rows[:MAX_GANTT_ROWS], len(rows) - MAX_GANTT_ROWS
-    if n_left_out > 0:
-        most = sorted(range(len(rows)), key=lambda row: -sum(p.ph_weight for p in rows[row][1]))
-        shown = [rows[row] for row in sorted(most[:MAX_GANTT_ROWS])]
-        caption += f" The {MAX_GANTT_ROWS} with most bytes of {len(rows):,}."
+    shown, n_rows, which = _gantt_rows(own, model)
     labels = [
         f"{numbers} · {short_name(names.get(phases[0].file_id, '?'), 34)}"
         for numbers, phases in shown
@@ -189,8 +169,8 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
     plot = Plot(
         name=name,
         title=f"Phases over {axis}",
-        caption=caption,
-        alt=f"{len(own)} phases in {len(rows)} rows: " + "; ".join(labels),
+        caption=caption + which,
+        alt=f"{len(own)} phases in {n_rows} rows: " + "; ".join(labels),
         figure=figure,
     )
     ends = [_phase_ends(phase, axis) for phase in own] or [(0.0, 1.0)]
@@ -233,6 +213,25 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         axes, {kind: LIGHT[kind] for kind in ("read", "write", "other") if kind in kinds}
     )
     return plot
+
+
+def _gantt_rows(
+    own: Sequence[Phase], model: Model
+) -> tuple[list[tuple[str, list[Phase]]], int, str]:
+    """The rows that are shown, how many there are, and what a reader must be told of them."""
+    rows = [
+        (id_range(phase.ph_id for phase in phases), phases)
+        for phases, _ in series_rows(own, model.series)
+    ]
+    if len(rows) <= MAX_GANTT_ROWS:
+        return rows, len(rows), ""
+    rows = _by_file(own)
+    which = " A row is a file, reads above and writes below: there are more phases than rows."
+    if len(rows) <= MAX_GANTT_ROWS:
+        return rows, len(rows), which
+    most = sorted(range(len(rows)), key=lambda row: -sum(p.ph_weight for p in rows[row][1]))
+    shown = [rows[row] for row in sorted(most[:MAX_GANTT_ROWS])]
+    return shown, len(rows), f"{which} The {MAX_GANTT_ROWS} with most bytes of {len(rows):,}."
 
 
 def _at_work(model: Model) -> dict[tuple[int, str], list[tuple[float, float]]]:

@@ -101,14 +101,7 @@ def _plot(pairs: Sequence[_Pair], name: str, title: str, caption: str) -> Plot:
             bar.set_url(plot.tip(pair.said))
             if low < high:
                 axes.plot([low, high], [row + offset] * 2, color=LIGHT["ink"], linewidth=0.8)
-        axes.annotate(
-            pair.percent,
-            (max(*pair.kernel, *pair.application), row),
-            (4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=7.5,
-        )
+        ax.write_beside(axes, pair.percent, (max(*pair.kernel, *pair.application), row))
     axes.set_yticks(range(len(pairs)), shorten_apart([pair.label for pair in pairs], 48))
     axes.set_ylim(len(pairs) - 0.5, -0.5)
     axes.set_xlabel("s")
