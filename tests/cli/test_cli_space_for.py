@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 from contextlib import contextmanager
 
+import kernel_models as km
 import pytest
 from click.testing import CliRunner
 from measure_fakes import abyss_kernel, abyss_result
 from need_campaigns import measured
 from service_web import Service
 
+from wavetank import native
 from wavetank.cli.main import cli
 from wavetank.errors import KernelError, MeasurementError, ServiceError, UsageError
+from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.execution.replay import run_replay
+from wavetank.model.document.model import Model
 from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection
 from wavetank.service.csi.mounts import Mount
@@ -212,7 +217,9 @@ def space(ask, tmp_path, monkeypatch):
 
     small = abyss_kernel(weight=27_000)
     small.write(tmp_path / "k.json")
-    monkeypatch.setattr("wavetank.cli.replay._require_exact", lambda *_: None)
+    monkeypatch.setattr(
+        "wavetank.cli.replay._require_exact", lambda *_: None
+    )  # ABySS's has no programs
     monkeypatch.setattr("wavetank.kernel.execution.replay.run_replay", replay)
     ask.at, ask.times, ask.export = at, SIX, export
     return ask
@@ -227,6 +234,23 @@ def test_a_space_is_checked_by_the_kernel_on_it(space, within, status):
     assert (found["verdict"], row["verdict"], row["runs"]) == (verdict, verdict, 6)
     assert row["io_time_s_high"] == pytest.approx(1.5)
     assert "of the servers: not touched" in row["caches"]
+    assert list(space.at.iterdir()) == []
+
+
+def test_a_check_performs_the_kernel_itself(space, tmp_path, monkeypatch):
+    if not native.available("bin/wavetank-replay-serial"):
+        pytest.skip("bin/wavetank-replay-serial is not built; run 'make setup'")
+    monkeypatch.setattr("wavetank.kernel.execution.replay.run_replay", run_replay)
+    km.written(km.read_write_three_times(), tmp_path)
+    make_kernel(Model.read(tmp_path / "model.json"), tmp_path / "model.json").write(
+        tmp_path / "k.json"
+    )
+    words = ("--for", "k.json", "--within", "1h", "--at", space.at, "--repetitions", 2)
+    found = space("space", "check", "data", *words)
+    (row,) = found["check_of_a_space"]
+    assert (row["verdict"], row["runs"]) == ("within", 2)
+    assert 0 < row["io_time_s_low"] <= row["io_time_s_high"]
+    assert row["caches"].startswith("of this machine: 2 ")
     assert list(space.at.iterdir()) == []
 
 
