@@ -137,6 +137,26 @@ def test_the_upper_end_decides_and_not_the_median(ask, tmp_path, within, verdict
     assert ask("space", "list")["spaces"] == []
 
 
+def test_a_measurement_that_says_otherwise_of_the_same_space_is_not_passed_over(ask, tmp_path):
+    fast = measured(tmp_path / "fast", SIX, file_system=GLUSTER, io=2)
+    slow = measured(tmp_path / "slow", [3 * s for s in SIX], file_system=GLUSTER, io=2)
+    both = ("--campaign", fast, "--campaign", slow, "--mode", "dedicated")
+    found = ask.create(*both, fails=(MeasurementError, "cannot be told"))
+    assert [row[2] for row in rows(found)] == ["will not do", "cannot be told", "not measured"]
+    assert str(slow) in found["spaces_for_a_kernel"][1]["why"]
+    # One that carries a doubt which nobody accepted does not speak against one that carries none.
+    doubted = measured(
+        tmp_path / "doubted", [3 * s for s in SIX], file_system=GLUSTER, io=2, emulated=True
+    )
+    words = ("--campaign", fast, "--campaign", doubted, "--mode", "dedicated")
+    assert (
+        ask.create(*words, "--dry-run", "--accept", "caches")["spaces_for_a_kernel"][0]["verdict"]
+        == "will do"
+    )
+    found = ask.create(*words, "--accept", "emulated", fails=(MeasurementError, "cannot be told"))
+    assert "will do" not in [row[2] for row in rows(found)]
+
+
 def test_what_was_not_measured_is_said_with_the_commands_that_measure_it(ask):
     found = ask.create(fails=(MeasurementError, "not measured"))
     assert rows(found) == [

@@ -150,9 +150,15 @@ def _first(spaces: Spaces, fitting: Sequence[Option]) -> Space:
     """
     from wavetank.service.client.connection import AnsweredError
 
-    for left, row in zip(reversed(range(len(fitting))), fitting, strict=True):
-        assert row.request is not None  # noqa: S101 - what will do can be asked for
-        _say(f"{row.mode} {row.kind} on {_servers(row.request.servers)}: {row.why}")
+    # Several measurements of the same space are one request.
+    different: dict[str, Option] = {}
+    for row in fitting:
+        different.setdefault(_place_of(row), row)
+    for left, row in zip(reversed(range(len(different))), different.values(), strict=True):
+        assert row.request is not None and row.evidence is not None  # noqa: S101 - what will do has both
+        _say(
+            f"{row.mode} {row.kind} on {_servers(row.request.servers)}: {row.why}; as measured on {row.evidence.where}"
+        )
         try:
             return spaces.create(row.request)
         except AnsweredError as error:
@@ -160,6 +166,10 @@ def _first(spaces: Spaces, fitting: Sequence[Option]) -> Space:
                 raise
             _say(f"refused, the next one that will do is asked for: {error}")
     raise AssertionError("the last one returns or raises")
+
+
+def _place_of(option: Option) -> str:
+    return "" if option.request is None else option.request.model_dump_json()
 
 
 def _none_will_do(rows: Sequence[Option]) -> str:

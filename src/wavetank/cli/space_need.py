@@ -6,7 +6,7 @@ Pure: reads answers of the service and evidence of campaigns, leaves a row for e
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from pydantic import ValidationError
@@ -119,8 +119,46 @@ def options(
     The service has no prices. A space is cheaper that has fewer servers to itself; then one that takes fewer bytes of
     devices with its copies; then one on fewer servers, and on fewer devices. Among equals the shorter time is better.
     """
-    found = [*_of_evidence(need, classes, evidence), *_not_measured(need, classes, evidence)]
+    judged = list(_of_evidence(need, classes, evidence))
+    found = [
+        *(_unless_contradicted(need, each, judged) for each in judged),
+        *_not_measured(need, classes, evidence),
+    ]
     return tuple(sorted(found, key=_order))
+
+
+def _unless_contradicted(need: Need, option: Option, others: Sequence[Option]) -> Option:
+    """An option; of one that would do, whether another measurement of the same space, that counts as much, says otherwise."""
+    if option.verdict not in ("will do", "would do"):
+        return option
+    accepted = {*need.accepted, *option.doubts}
+    against = [
+        each.evidence.origin
+        for each in others
+        if each.evidence is not None
+        and _is_the_same(option, each)
+        and accepted.issuperset(each.doubts)
+        and _longest_s(each) > need.within_s
+    ]
+    if not against:
+        return option
+    why = f"{option.why}. But the same was measured to take longer than that, or perhaps longer, by {'; by '.join(against)}"
+    return replace(option, verdict="cannot be told", why=why)
+
+
+def _is_the_same(one: Option, other: Option) -> bool:
+    """Whether two would be made by the same request, and were measured with the same mapping."""
+    if one.request != other.request or one.evidence is None or other.evidence is None:
+        return False
+    return one.evidence.configuration.mapping == other.evidence.configuration.mapping
+
+
+def _longest_s(option: Option) -> float:
+    """Upper end of the time that was measured; of one run its time."""
+    time = option.io_time_s
+    if time is None:
+        return 0.0
+    return time.median if time.high is None else time.high
 
 
 def _order(option: Option) -> tuple[object, ...]:
@@ -128,9 +166,8 @@ def _order(option: Option) -> tuple[object, ...]:
     asked, time = option.request, option.io_time_s
     if asked is None or time is None:
         return verdict, 0, 0, 0, 0, 0.0, option.kind, option.mode or ""
-    high = time.median if time.high is None else time.high
     taken = option.own_servers, option.all_bytes, asked.servers, asked.devices_per_server
-    return verdict, *taken, high, option.kind, option.mode or ""
+    return verdict, *taken, _longest_s(option), option.kind, option.mode or ""
 
 
 def _of_evidence(
