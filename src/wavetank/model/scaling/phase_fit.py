@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from wavetank.model.document.model import View
 from wavetank.model.scaling.behaviour import Behaviour, LocalPhase, file_kind
-from wavetank.model.scaling.functions.nested_strides import Pieces, PiecesFunction
+from wavetank.model.scaling.functions.nested_strides import PiecesFunction
 from wavetank.model.scaling.functions.process_functions import NoFunctionError
 from wavetank.model.scaling.functions.rank_functions import (
     At,
@@ -23,6 +24,8 @@ from wavetank.model.scaling.functions.rank_functions import (
 from wavetank.model.scaling.rank_group import FittedMember, FittedView, Found, Group, ranks_of
 from wavetank.model.scaling.scope_fit import FittedPhase, ScopeFitter
 from wavetank.model.scaling.shared_phase import Scope, sizes_alone
+
+FunctionT = TypeVar("FunctionT", RankFunction, PiecesFunction)
 
 
 class Fitter:
@@ -140,7 +143,7 @@ class Fitter:
         )
         pieces = member.pieces
         if pieces is not None:
-            pieces = self._picked_pieces(pieces, parts, number)
+            pieces = self._picked(pieces, parts, number)
         return FittedMember(size, offset, disp, short, pieces)
 
     def _view_of_group(
@@ -152,23 +155,13 @@ class Fitter:
             self._picked(view.displacement, parts, number),
             self._picked(view.etype_size, parts, number),
             self._picked(view.extent, parts, number),
-            self._picked_pieces(view.pieces, parts, number),
+            self._picked(view.pieces, parts, number),
         )
 
     def _picked(
-        self, function: RankFunction, parts: Sequence[tuple[int, int]], number: int
-    ) -> RankFunction:
-        def of(at: At) -> list[int]:
-            everyone, places = self._places(at.n, parts, number)
-            values = function.of(everyone)
-            return [values[place] for place in places]
-
-        return replace(function, of=of)
-
-    def _picked_pieces(
-        self, function: PiecesFunction, parts: Sequence[tuple[int, int]], number: int
-    ) -> PiecesFunction:
-        def of(at: At) -> list[Pieces]:
+        self, function: FunctionT, parts: Sequence[tuple[int, int]], number: int
+    ) -> FunctionT:
+        def of(at: At) -> list[Any]:
             everyone, places = self._places(at.n, parts, number)
             values = function.of(everyone)
             return [values[place] for place in places]
