@@ -129,6 +129,9 @@ enum wt_memory {
     WT_MEMORY_WHOLE = 2, /* another type whose bytes fill its extent */
     WT_MEMORY_GAPS = 3,  /* size, extent and true extent differ, or it does not begin where it is said to */
 };
+/* This and more: memory with gaps, which the number less this tells: an item lies as a tile of that
+ * WT_META_VIEW. */
+#define WT_MEMORY_VIEW 4
 
 enum wt_column {
     WT_COL_KEY = 0, /* index into the group's keys */
@@ -374,10 +377,10 @@ struct wt_tail {
     X(153, INTERCOMM_CREATE, "MPI_Intercomm_create", 3, SYNC_RANKS, 1)
 
 /* What the arg of a row says, by operation. Of collectives (kind SYNC_RANKS) it is the communicator's number,
- * or -1 where that is not known; of MPI-IO calls that move data (READ, WRITE) it is enum wt_memory; of all
- * others that are not here it is 0. MPI_File_open was given more than
- * one thing: its size and moved are the communicator's number + 1 (0: not known), its offset is the number of
- * its hints (-1: not known). It has no bytes and no place. X(NAME, what). */
+ * or -1 where that is not known; of MPI-IO calls that move data (READ, WRITE) it is enum wt_memory, or more;
+ * of all others that are not here it is 0. MPI_File_open was given more than one thing: its size and moved
+ * are the communicator's number + 1 (0: not known), its offset is the number of its hints (-1: not known). It
+ * has no bytes and no place. X(NAME, what). */
 #define WT_ARGUMENTS(X)                                                                                      \
     X(OPEN, FLAGS)         /* O_* of <fcntl.h> */                                                            \
     X(FILE_OPEN, MPI_MODE) /* MPI_MODE_* of <mpi.h> */                                                       \

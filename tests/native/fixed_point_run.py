@@ -52,13 +52,17 @@ def go_round(family: str, argv: list[str], folder: Path, monkeypatch: pytest.Mon
 def described(phase: Phase, model: Model, names: dict[int, str]) -> dict[str, object]:
     """All of a phase but times, ticks and numbers that only hold within one model."""
     told = phase.model_dump(
-        exclude={"ph_id", "file_id", "view_id", "view_ids", "start_s", "end_s", "io_time_s", "tick_first",
+        exclude={"ph_id", "file_id", "view_id", "view_ids", "memory", "start_s", "end_s", "io_time_s", "tick_first",
                  "tick_last", "pattern", "metadata_ops"}
     )  # fmt: skip
     told["pattern"] = [member.model_dump(exclude={"dist"}) for member in phase.pattern]
     told["file"] = names[phase.file_id]
     ids = phase.view_ids or ((phase.view_id,) if phase.view_id is not None else ())
     told["views"] = [model.views[view_id] for view_id in ids if view_id is not None]
+    told["memory"] = [
+        [None if view_id < 0 else model.views[view_id] for view_id in of_ranks]
+        for of_ranks in phase.memory or ()
+    ]
     told["metadata"] = {
         name: n
         for name, n in phase.metadata_ops.items()

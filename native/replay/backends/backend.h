@@ -12,6 +12,7 @@
 struct under_way {
     enum call call;
     char *buffer;
+    const struct plan_view *memory; /* as of the file it goes through */
     int64_t position, size;
     int32_t phase;            /* index: to which its completion is counted */
     unsigned long long id[1]; /* MPI_Request */
@@ -34,10 +35,11 @@ struct open_file {
     int64_t pending_whence;
     int32_t epoch;        /* which of the files that had the name one after the other (verify_state.c) */
     int32_t communicator; /* mpiio: index, -1: this rank alone */
-    const struct plan_view *view; /* NULL: none */
-    int32_t view_index;           /* -1: none */
-    int fd;                       /* posix */
-    void *listing;                /* posix: DIR * of a directory that is listed */
+    const struct plan_view *view;   /* NULL: none */
+    int32_t view_index;             /* -1: none */
+    const struct plan_view *memory; /* mpiio: of the data calls that come; NULL: one piece */
+    int fd;                         /* posix */
+    void *listing;                  /* posix: DIR * of a directory that is listed */
     bool directory;
     int *copies; /* posix: by dup */
     int n_copies;

@@ -17,6 +17,7 @@ static struct view_types {
 
 static void mpiio_start(const struct plan *plan) {
     the_plan = plan;
+    wt_mpiio_start_types(plan);
     view_types = wt_must_alloc((size_t)plan->n_views * sizeof *view_types);
 }
 
@@ -71,7 +72,6 @@ static bool mpiio_close(struct open_file *f) {
     return closed;
 }
 
-/* The view's visible runs as a file type of its element type, tiles of its extent. */
 static void make_types(const struct plan_view *view, struct view_types *types) {
     MPI_Type_contiguous((int)view->etype_size, MPI_BYTE, &types->etype);
     MPI_Type_commit(&types->etype);
@@ -80,19 +80,7 @@ static void make_types(const struct plan_view *view, struct view_types *types) {
         MPI_Type_dup(types->etype, &types->filetype);
         return;
     }
-    int *lengths = wt_must_alloc((size_t)view->n_runs * sizeof(int));
-    MPI_Aint *places = wt_must_alloc((size_t)view->n_runs * sizeof(MPI_Aint));
-    for (int32_t i = 0; i < view->n_runs; i++) {
-        lengths[i] = (int)(view->run_lengths[i] / view->etype_size);
-        places[i] = (MPI_Aint)view->run_offsets[i];
-    }
-    MPI_Datatype runs;
-    MPI_Type_create_hindexed(view->n_runs, lengths, places, types->etype, &runs);
-    MPI_Type_create_resized(runs, 0, (MPI_Aint)view->extent, &types->filetype);
-    MPI_Type_commit(&types->filetype);
-    MPI_Type_free(&runs);
-    free(lengths);
-    free(places);
+    types->filetype = wt_mpiio_tile(view, types->etype);
 }
 
 static bool mpiio_set_view(const struct file_action *a) {
@@ -183,7 +171,7 @@ static void mpiio_end(void) {
             MPI_Type_free(&view_types[i].filetype);
         }
     }
-    wt_mpiio_free_type();
+    wt_mpiio_free_types();
 }
 
 const struct backend wt_backend_mpiio = {"mpiio",         mpiio_start, wt_mpiio_data, mpiio_act,

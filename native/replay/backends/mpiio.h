@@ -12,9 +12,14 @@
 bool wt_mpiio_succeeded(int code);
 const char *wt_mpiio_reason(void);
 
-/* A count and type for that many bytes: MPI counts are ints. */
-MPI_Datatype wt_mpiio_type_of(int64_t size, int *count);
-void wt_mpiio_free_type(void);
+void wt_mpiio_start_types(const struct plan *plan);
+
+/* The visible runs of a view as a type of its elements, tiles of its extent; committed. */
+MPI_Datatype wt_mpiio_tile(const struct plan_view *view, MPI_Datatype etype);
+
+/* A count and type for that many bytes of memory: MPI counts are ints. */
+MPI_Datatype wt_mpiio_type_of(const struct open_file *f, int64_t size, int *count);
+void wt_mpiio_free_types(void);
 
 static inline MPI_File wt_mpiio_file(const struct open_file *f) {
     return *(MPI_File *)f->mpi_file;

@@ -15,7 +15,7 @@ static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
         MPI_Status status;                                                                                   \
-        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
+        MPI_Datatype type = wt_mpiio_type_of(f, size, &count);                                               \
         int code = mpi_call(wt_mpiio_file(f), wt_mpiio_in_etypes(f, offset), buffer, count, type, &status);  \
         return moved_by(code, &status, type, size);                                                          \
     }
@@ -23,7 +23,7 @@ static int64_t moved_by(int code, MPI_Status *status, MPI_Datatype type, int64_t
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
         MPI_Status status;                                                                                   \
-        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
+        MPI_Datatype type = wt_mpiio_type_of(f, size, &count);                                               \
         (void)offset;                                                                                        \
         int code = mpi_call(wt_mpiio_file(f), buffer, count, type, &status);                                 \
         return moved_by(code, &status, type, size);                                                          \

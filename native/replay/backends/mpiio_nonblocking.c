@@ -22,7 +22,7 @@ static int64_t started(struct open_file *f, int code, MPI_Request request, int64
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
         MPI_Request request = MPI_REQUEST_NULL;                                                              \
-        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
+        MPI_Datatype type = wt_mpiio_type_of(f, size, &count);                                               \
         int code = mpi_call(wt_mpiio_file(f), wt_mpiio_in_etypes(f, offset), buffer, count, type, &request); \
         return started(f, code, request, size);                                                              \
     }
@@ -30,7 +30,7 @@ static int64_t started(struct open_file *f, int code, MPI_Request request, int64
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
         MPI_Request request = MPI_REQUEST_NULL;                                                              \
-        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
+        MPI_Datatype type = wt_mpiio_type_of(f, size, &count);                                               \
         (void)offset;                                                                                        \
         int code = mpi_call(wt_mpiio_file(f), buffer, count, type, &request);                                \
         return started(f, code, request, size);                                                              \
@@ -38,14 +38,14 @@ static int64_t started(struct open_file *f, int code, MPI_Request request, int64
 #define BEGIN_AT(function, mpi_call)                                                                         \
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
-        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
+        MPI_Datatype type = wt_mpiio_type_of(f, size, &count);                                               \
         int code = mpi_call(wt_mpiio_file(f), wt_mpiio_in_etypes(f, offset), buffer, count, type);           \
         return started(f, code, MPI_REQUEST_NULL, size);                                                     \
     }
 #define BEGIN_BY_POINTER(function, mpi_call)                                                                 \
     static int64_t function(struct open_file *f, char *buffer, int64_t size, int64_t offset) {               \
         int count;                                                                                           \
-        MPI_Datatype type = wt_mpiio_type_of(size, &count);                                                  \
+        MPI_Datatype type = wt_mpiio_type_of(f, size, &count);                                               \
         (void)offset;                                                                                        \
         int code = mpi_call(wt_mpiio_file(f), buffer, count, type);                                          \
         return started(f, code, MPI_REQUEST_NULL, size);                                                     \

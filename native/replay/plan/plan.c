@@ -3,6 +3,7 @@
 #include "plan/plan_text.h"
 
 #include "failure.h"
+#include "plan/views.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,6 +144,9 @@ static void parse_visits(struct parser *p) {
 
 static void parse_view(struct parser *p) {
     struct plan *plan = p->plan;
+    if (plan->n_phases > 0) { /* which point to them */
+        BAD(p, "a view comes behind a phase", "");
+    }
     plan->views = wt_plan_grown(plan->views, plan->n_views, sizeof *plan->views);
     struct plan_view *v = &plan->views[plan->n_views++];
     v->displacement = wt_plan_number_from(p, 0, INT64_MAX);
@@ -151,11 +155,13 @@ static void parse_view(struct parser *p) {
     v->n_runs = (int32_t)wt_plan_number_from(p, 0, INT32_MAX);
     v->run_offsets = wt_must_alloc((size_t)v->n_runs * sizeof(int64_t));
     v->run_lengths = wt_must_alloc((size_t)v->n_runs * sizeof(int64_t));
-    v->visible = 0;
+    v->visible = v->reach = 0;
     for (int32_t i = 0; i < v->n_runs; i++) {
         v->run_offsets[i] = wt_plan_number(p);
         v->run_lengths[i] = wt_plan_number_from(p, 0, INT64_MAX);
         v->visible += v->run_lengths[i];
+        const int64_t end = v->run_offsets[i] + v->run_lengths[i];
+        v->reach = end > v->reach ? end : v->reach;
     }
 }
 
@@ -237,9 +243,17 @@ static void add_run(struct parser *p, struct plan_member *member, struct plan_ru
     if (run.count < 1 || run.rs < 0 || run.moved_last < 0 || run.moved_last > run.rs) {
         BAD(p, "a run's numbers contradict each other", "");
     }
+    const struct plan_view *memory = member->memory;
+    if (memory && (run.rs % memory->visible || run.rs / memory->visible > INT32_MAX)) {
+        BAD(p, "a call's bytes do not fill its memory", "");
+    }
+    const int64_t span = memory ? wt_memory_span(memory, run.rs) : run.rs;
+    if (span < 0) {
+        BAD(p, "a call's memory is larger than 63 bits", "");
+    }
     member->runs = wt_plan_grown(member->runs, member->n_runs, sizeof *member->runs);
     member->runs[member->n_runs++] = run;
-    wt_plan_note_size(p->plan, member->call, run.rs);
+    wt_plan_note_size(p->plan, member->call, span > run.rs ? span : run.rs);
 }
 
 static struct plan_member *current_member(struct parser *p) {
@@ -248,6 +262,25 @@ static struct plan_member *current_member(struct parser *p) {
         BAD(p, "offsets come before any call", "");
     }
     return &phase->members[phase->n_members - 1];
+}
+
+/* memory RANKS VIEW: the calls' bytes lie in memory as that view shows them */
+static void parse_memory(struct parser *p) {
+    struct plan_member *member = current_member(p);
+    const bool mine = wt_plan_ranks_hold(p, wt_plan_word(p), p->rank);
+    const struct plan_view *view = &p->plan->views[wt_plan_number_from(p, 0, p->plan->n_views - 1)];
+    if (view->visible == 0 || view->displacement != 0 || view->etype_size != 1) {
+        BAD(p, "memory does not begin at 0 in bytes", "");
+    }
+    for (int32_t i = 0; i < view->n_runs; i++) {
+        if (view->run_offsets[i] < 0 || view->run_lengths[i] > INT32_MAX) {
+            BAD(p, "memory has a piece that is too long, or lies before its start", "");
+        }
+    }
+    if (mine) {
+        member->memory = view;
+        p->plan->memory_has_gaps = true;
+    }
 }
 
 /* linear COUNT RS A B C MOVED_LAST: offset = A*rank + B*i + C, for every rank that performs the phase */
@@ -278,32 +311,6 @@ static void parse_run(struct parser *p) {
     run.disp = wt_plan_number(p);
     run.moved_last = wt_plan_number(p);
     add_run(p, member, run);
-}
-
-/* "0-3,7" */
-static bool ranks_hold(struct parser *p, const char *text, int rank) {
-    while (*text) {
-        char *end;
-        long low = strtol(text, &end, 10), high = low;
-        if (end == text) {
-            BAD(p, "not a list of ranks", "");
-        }
-        if (*end == '-') {
-            const char *after = end + 1;
-            high = strtol(after, &end, 10);
-            if (end == after) {
-                BAD(p, "not a list of ranks", "");
-            }
-        }
-        if (rank >= low && rank <= high) {
-            return true;
-        }
-        text = *end == ',' ? end + 1 : end;
-        if (*end && *end != ',') {
-            BAD(p, "not a list of ranks", "");
-        }
-    }
-    return false;
 }
 
 static void check_header(struct parser *p) {
@@ -346,12 +353,14 @@ struct plan *wt_plan_parse(char *text, const char *root, int rank) {
             parse_phase(&p);
         } else if (strcmp(keyword, "call") == 0) {
             parse_call(&p);
+        } else if (strcmp(keyword, "memory") == 0) {
+            parse_memory(&p);
         } else if (strcmp(keyword, "linear") == 0) {
             parse_linear(&p);
         } else if (strcmp(keyword, "run") == 0) {
             parse_run(&p);
         } else if (strcmp(keyword, "program") == 0) {
-            if (!ranks_hold(&p, wt_plan_word(&p), rank)) {
+            if (!wt_plan_ranks_hold(&p, wt_plan_word(&p), rank)) {
                 wt_plan_skip_steps(&p);
             } else if (mine) {
                 BAD(&p, "a rank has two programs", "");

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PLAN_VERSION = 7 };
+enum { PLAN_VERSION = 8 };
 
 struct plan_name {
     char *name;   /* below the root */
@@ -55,12 +55,14 @@ struct plan_file {
     struct plan_family *family; /* NULL: it is one file */
 };
 
-/* An MPI file view: tiles of extent bytes, each with visible runs. */
+/* An MPI file view: tiles of extent bytes, each with visible runs. Also how memory lies: an item is a tile.
+ */
 struct plan_view {
     int64_t displacement, etype_size, extent;
     int32_t n_runs;
     int64_t *run_offsets, *run_lengths; /* bytes */
     int64_t visible;                    /* bytes of a tile: sum of run_lengths */
+    int64_t reach;                      /* from a tile's start to its last visible byte's end */
 };
 
 struct plan_communicator {
@@ -81,8 +83,9 @@ struct plan_run {
 
 struct plan_member {
     enum call call;
-    bool placed;    /* false: the place in the file is the pointer's, whatever it is */
-    int64_t handle; /* which open of the file; -1: its latest */
+    bool placed;                    /* false: the place in the file is the pointer's, whatever it is */
+    int64_t handle;                 /* which open of the file; -1: its latest */
+    const struct plan_view *memory; /* of this rank's calls; NULL: one piece */
     int32_t n_runs;
     struct plan_run *runs; /* this rank's */
 };
@@ -152,7 +155,8 @@ struct plan {
     struct plan_info *infos;
     struct plan_phase *phases;
     struct plan_step *steps;
-    int64_t largest_read, largest_write; /* bytes */
+    int64_t largest_read, largest_write; /* bytes, with the gaps in memory */
+    bool memory_has_gaps;                /* of some calls */
     int64_t largest_copy;                /* of one that goes inside of the kernel */
 };
 

@@ -166,3 +166,28 @@ void wt_plan_note_size(struct plan *plan, enum call call, int64_t size) {
         *largest = size;
     }
 }
+
+bool wt_plan_ranks_hold(struct parser *p, const char *text, int rank) {
+    while (*text) {
+        char *end;
+        long low = strtol(text, &end, 10), high = low;
+        if (end == text) {
+            BAD(p, "not a list of ranks", "");
+        }
+        if (*end == '-') {
+            const char *after = end + 1;
+            high = strtol(after, &end, 10);
+            if (end == after) {
+                BAD(p, "not a list of ranks", "");
+            }
+        }
+        if (rank >= low && rank <= high) {
+            return true;
+        }
+        text = *end == ',' ? end + 1 : end;
+        if (*end && *end != ',') {
+            BAD(p, "not a list of ranks", "");
+        }
+    }
+    return false;
+}

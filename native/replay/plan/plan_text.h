@@ -26,7 +26,8 @@ int64_t wt_plan_number_from(struct parser *p, int64_t low, int64_t high);
 int32_t wt_plan_optional_index(struct parser *p, int32_t n); /* below n, or -1 */
 int32_t wt_plan_file(struct parser *p, int64_t id);
 int32_t wt_plan_phase(struct parser *p, int64_t id);
-void wt_plan_unescape(char *text); /* %XX to bytes, in place */
+void wt_plan_unescape(char *text);                                     /* %XX to bytes, in place */
+bool wt_plan_ranks_hold(struct parser *p, const char *text, int rank); /* text: "0-3,7" */
 
 /* Room for one element more: arrays grow at powers of two. */
 void *wt_plan_grown(void *array, int32_t n, size_t size);

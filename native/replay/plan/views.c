@@ -2,6 +2,8 @@
  * and no list of places is made. */
 #include "plan/views.h"
 
+#include <string.h>
+
 static bool has_pieces(const struct plan_view *view) {
     return view && view->visible > 0;
 }
@@ -70,6 +72,38 @@ void wt_bands_in_file(const struct plan_view *view, struct band b, void (*tell)(
     } else {
         for (int64_t i = 0; i < b.count; i++) {
             tell_tiles(view, b.start + i * b.stride, b.start + i * b.stride + b.length, tell, to);
+        }
+    }
+}
+
+int64_t wt_memory_span(const struct plan_view *memory, int64_t size) {
+    int64_t span;
+    if (size <= 0) {
+        return 0;
+    }
+    if (__builtin_mul_overflow((size - 1) / memory->visible, memory->extent, &span) ||
+        __builtin_add_overflow(span, memory->reach, &span)) {
+        return -1;
+    }
+    return span;
+}
+
+void wt_memory_put(const struct plan_view *memory, char *with_gaps, const char *bytes, int64_t size) {
+    for (int64_t done = 0; done < size; with_gaps += memory->extent) {
+        for (int32_t i = 0; i < memory->n_runs && done < size; i++) {
+            int64_t n = memory->run_lengths[i] < size - done ? memory->run_lengths[i] : size - done;
+            memcpy(with_gaps + memory->run_offsets[i], bytes + done, (size_t)n);
+            done += n;
+        }
+    }
+}
+
+void wt_memory_take(const struct plan_view *memory, char *bytes, const char *with_gaps, int64_t size) {
+    for (int64_t done = 0; done < size; with_gaps += memory->extent) {
+        for (int32_t i = 0; i < memory->n_runs && done < size; i++) {
+            int64_t n = memory->run_lengths[i] < size - done ? memory->run_lengths[i] : size - done;
+            memcpy(bytes + done, with_gaps + memory->run_offsets[i], (size_t)n);
+            done += n;
         }
     }
 }

@@ -4,6 +4,7 @@
 #include "backends/kernel_copies.h"
 #include "backends/raw_syscalls.h"
 #include "failure.h"
+#include "plan/views.h"
 #include "run/flush.h"
 #include "verify/extent_check.h"
 #include "verify/verify_state.h"
@@ -33,11 +34,19 @@ static _Noreturn void fail_data(const struct replay *r, const struct open_file *
 }
 
 static char *source_for(struct replay *r, const struct open_file *f, int64_t position, int64_t size) {
-    if (!r->settings->verify || !f->view) { /* one piece of the file, or nobody looks */
-        return wt_pattern_at(&r->pattern, f->file->content, position);
+    char *source = wt_pattern_at(&r->pattern, f->file->content, position);
+    if (!r->settings->verify || !(f->view || f->memory)) { /* one piece of the file, or nobody looks */
+        return source;
     }
-    wt_pattern_fill(&r->pattern, f->file->content, f->view, r->fill_buffer, position, size);
-    return r->fill_buffer;
+    if (f->view) {
+        wt_pattern_fill(&r->pattern, f->file->content, f->view, r->fill_buffer, position, size);
+        source = r->fill_buffer;
+    }
+    if (!f->memory) {
+        return source;
+    }
+    wt_memory_put(f->memory, r->packed_buffer, source, size);
+    return r->packed_buffer;
 }
 
 /* The rest of a POSIX call that moved less than in the traced run, though something: a system call moves at
@@ -130,6 +139,8 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
     const bool meets = r->settings->verify && !posix && !reads && at_once && wt_calls[call].collective;
     const int64_t rs = run->rs;
     int64_t position = run->offset + m->i * run->disp, t = *clock, bytes = 0, io_ns = 0, moved = 0;
+    const int64_t span = m->member->memory ? wt_memory_span(m->member->memory, rs) : rs;
+    f->memory = m->member->memory;
     wt_status_enter(RANK_WORKS, wt_calls[call].name, f->file->name, position, rs);
     for (int64_t left = n; left > 0; left--) {
         char *buffer = r->read_buffer;
@@ -140,13 +151,14 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             }
         }
         if (later != COMPLETES_AT_ONCE) {
-            char *own = wt_take_buffer(r, rs);
+            char *own = wt_take_buffer(r, span);
             if (!reads) {
-                memcpy(own, buffer, (size_t)rs);
+                memcpy(own, buffer, (size_t)span);
             }
             buffer = own;
             wt_note_under_way(f, (struct under_way){.call = call,
                                                     .buffer = own,
+                                                    .memory = f->memory,
                                                     .size = rs,
                                                     .position = placed ? position : -1,
                                                     .phase = (int32_t)(p - r->phases)});
@@ -199,7 +211,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         }
         t = end;
         if (verify && reads && !r->settings->null) {
-            wt_verify_read(r, f, buffer, position, moved, call);
+            wt_verify_read(r, f, wt_packed(r, f->memory, buffer, moved), position, moved, call);
             t = after_waiting(r, t);
         }
         if (__builtin_expect(meets, 0)) {
@@ -216,6 +228,7 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
             break;
         }
     }
+    f->memory = NULL;
     if (!reads) {
         *f->unflushed_bytes += bytes;
     }

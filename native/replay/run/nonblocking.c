@@ -2,6 +2,7 @@
 #include "run/perform_parts.h"
 
 #include "failure.h"
+#include "plan/views.h"
 #include "verify/verify_state.h"
 
 #include <string.h>
@@ -23,6 +24,15 @@ void wt_verify_read(struct replay *r, const struct open_file *f, const char *buf
     }
     wt_fail(&doing, "a wrong byte was read at offset %lld of the file%s", (long long)where,
             found == 0 ? " (a zero: what was written is lost)" : "");
+}
+
+const char *wt_packed(const struct replay *r, const struct plan_view *memory, const char *buffer,
+                      int64_t size) {
+    if (!memory) {
+        return buffer;
+    }
+    wt_memory_take(memory, r->packed_buffer, buffer, size);
+    return r->packed_buffer;
 }
 
 char *wt_take_buffer(struct replay *r, int64_t size) {
@@ -78,7 +88,8 @@ void wt_perform_completion(struct replay *r, const struct file_action *action) {
             r->phases[call->phase].last_ns = end;
         }
         if (r->settings->verify && wt_calls[call->call].kind == KIND_READ && call->position >= 0) {
-            wt_verify_read(r, f, call->buffer, call->position, call->size, call->call);
+            wt_verify_read(r, f, wt_packed(r, call->memory, call->buffer, call->size), call->position,
+                           call->size, call->call);
         }
         if (r->settings->verify && wt_calls[call->call].kind == KIND_WRITE && call->position >= 0) {
             wt_verify_wrote(f, NULL, call->position, call->size, 0, 1, call->size);

@@ -40,6 +40,7 @@ void wt_replay_prepare(struct replay *r, const struct settings *settings, const 
     wt_pattern_make(&r->pattern, largest);
     r->read_buffer = wt_aligned_buffer(largest_read);
     r->fill_buffer = settings->verify ? wt_aligned_buffer(plan->largest_write) : NULL;
+    r->packed_buffer = settings->verify && plan->memory_has_gaps ? wt_aligned_buffer(largest) : NULL;
     wt_status->steps = plan->n_steps;
     wt_extent_start(plan);
     wt_backend_posix.start(plan);

@@ -55,6 +55,7 @@ struct replay {
     struct unflushed *unflushed; /* by file index */
     int64_t synchronous_bytes;   /* written where each write waits for storage */
     char *read_buffer, *fill_buffer;
+    char *packed_buffer; /* verified: between memory with gaps and without */
     struct pattern pattern;
     struct spare_buffer { /* of calls that are completed later */
         char *bytes;

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define RUNS_MAX (1u << 17) /* of all views of a process: 3 MiB */
+#define RUNS_MAX (1u << 17) /* of all views of a process, and of one type: 3 MiB */
 #define DEPTH_MAX 32
 
 struct wt_run *wt_type_runs;
@@ -33,6 +33,43 @@ static void start(void) {
     mpi.size = (__typeof__(mpi.size))wt_mpi_real("MPI_Type_size");
     mpi.free = (__typeof__(mpi.free))wt_mpi_real("MPI_Type_free");
     wt_type_runs = reserve(RUNS_MAX * sizeof *wt_type_runs);
+}
+
+struct contents {
+    int combiner, n_ints, n_addresses, n_types;
+    int *ints;
+    MPI_Aint *addresses;
+    MPI_Datatype *types;
+};
+
+/* Looks into the envelope of a type. false: it was made with large counts. Such a type may have no envelope
+ * of small ones, and asking for it is an error: where the library has large counts, it is asked by these. */
+static bool envelope_of(MPI_Datatype type, struct contents *c) {
+#if MPI_VERSION >= 4
+    static __typeof__(MPI_Type_get_envelope_c) *large_envelope;
+    static bool looked_for;
+    if (!looked_for) {
+        large_envelope = (__typeof__(large_envelope))wt_mpi_has("MPI_Type_get_envelope_c");
+        looked_for = true;
+    }
+    if (large_envelope != NULL) {
+        MPI_Count ints, addresses, counts, types;
+        large_envelope(type, &ints, &addresses, &counts, &types, &c->combiner);
+        c->n_ints = (int)ints;
+        c->n_addresses = (int)addresses;
+        c->n_types = (int)types;
+        return counts == 0;
+    }
+#endif
+    mpi.envelope(type, &c->n_ints, &c->n_addresses, &c->n_types, &c->combiner);
+    return true;
+}
+
+bool wt_type_is_predefined(MPI_Datatype type) {
+    struct contents c = {.combiner = MPI_COMBINER_DUP};
+    wt_types_start();
+    envelope_of(type, &c);
+    return c.combiner == MPI_COMBINER_NAMED;
 }
 
 static void emit(uint32_t first, int64_t offset, int64_t length) {
@@ -193,13 +230,6 @@ static void decode_distributed(const int *ints, const struct tile *tile, uint32_
     }
 }
 
-struct contents {
-    int combiner, n_ints, n_addresses, n_types;
-    int *ints;
-    MPI_Aint *addresses;
-    MPI_Datatype *types;
-};
-
 static int64_t block_length(const struct contents *c, int i) {
     switch (c->combiner) {
     case MPI_COMBINER_INDEXED_BLOCK:
@@ -290,11 +320,15 @@ static void decode_contents(const struct contents *c, uint32_t first, int64_t ba
 
 static void decode(MPI_Datatype type, uint32_t first, int64_t base, unsigned depth) {
     struct contents c = {0};
-    mpi.envelope(type, &c.n_ints, &c.n_addresses, &c.n_types, &c.combiner);
+    if (!envelope_of(type, &c)) {
+        overflow = true;
+        return;
+    }
     if (c.combiner == MPI_COMBINER_NAMED) {
         int size;
         mpi.size(type, &size);
-        emit(first, base, size); /* the pair types with a gap inside are not used in files */
+        overflow = overflow || wt_type_extent(type) != size; /* a pair type: its gap lies where it likes */
+        emit(first, base, size);
         return;
     }
     size_t bytes = (size_t)c.n_ints * sizeof(int) + (size_t)c.n_addresses * sizeof(MPI_Aint) +
@@ -310,9 +344,7 @@ static void decode(MPI_Datatype type, uint32_t first, int64_t base, unsigned dep
     mpi.contents(type, c.n_ints, c.n_addresses, c.n_types, c.ints, c.addresses, c.types);
     decode_contents(&c, first, base, depth + 1);
     for (int i = 0; i < c.n_types; i++) { /* get_contents hands out derived types for us to free */
-        int a, b, d, combiner;
-        mpi.envelope(c.types[i], &a, &b, &d, &combiner);
-        if (combiner != MPI_COMBINER_NAMED) {
+        if (!wt_type_is_predefined(c.types[i])) {
             mpi.free(&c.types[i]);
         }
     }

@@ -1,5 +1,6 @@
 /* MPI-IO calls that move data. A call's offset is found before it by the file's own pointer, its bytes after
  * it by its status; both are mapped through the file view. */
+#include "mpi/memory_types.h"
 #include "mpi/mpi_files.h"
 #include "mpi/views.h"
 
@@ -11,52 +12,6 @@ static int64_t size_of_type(MPI_Datatype type) {
     }
     type_size(type, &size);
     return size;
-}
-
-/* Whether MPI itself defines a type. A type that was made with large counts may have no envelope of small
- * ones, and asking for it is an error: where the library has large counts, it is asked by these. */
-static bool is_predefined(MPI_Datatype type) {
-    static __typeof__(MPI_Type_get_envelope) *envelope;
-    int n_ints, n_addresses, n_types, combiner = MPI_COMBINER_DUP;
-#if MPI_VERSION >= 4
-    static __typeof__(MPI_Type_get_envelope_c) *large_envelope;
-    static bool looked_for;
-    if (!looked_for) {
-        large_envelope = (__typeof__(large_envelope))wt_mpi_has("MPI_Type_get_envelope_c");
-        looked_for = true;
-    }
-    if (large_envelope != NULL) {
-        MPI_Count ints, addresses, counts, types;
-        large_envelope(type, &ints, &addresses, &counts, &types, &combiner);
-        return combiner == MPI_COMBINER_NAMED;
-    }
-#endif
-    if (envelope == NULL) {
-        envelope = (__typeof__(envelope))wt_mpi_real("MPI_Type_get_envelope");
-    }
-    envelope(type, &n_ints, &n_addresses, &n_types, &combiner);
-    return combiner == MPI_COMBINER_NAMED;
-}
-
-/* MPI libraries take another way for memory with gaps than for one piece: ROMIO also where a single item of a
- * type has its gap behind its data. */
-static enum wt_memory memory_of(int64_t count, MPI_Datatype type, int64_t size) {
-    static __typeof__(MPI_Type_get_extent_x) *get_extent;
-    static __typeof__(MPI_Type_get_true_extent_x) *get_true_extent;
-    if (count == 0) {
-        return WT_MEMORY_PLAIN;
-    }
-    if (get_true_extent == NULL) {
-        get_extent = (__typeof__(get_extent))wt_mpi_real("MPI_Type_get_extent_x");
-        get_true_extent = (__typeof__(get_true_extent))wt_mpi_real("MPI_Type_get_true_extent_x");
-    }
-    MPI_Count lower = 0, extent = 0, true_lower = 0, true_extent = 0;
-    get_extent(type, &lower, &extent);
-    get_true_extent(type, &true_lower, &true_extent);
-    if (lower != 0 || true_lower != 0 || extent != size || true_extent != size) {
-        return WT_MEMORY_GAPS;
-    }
-    return is_predefined(type) ? WT_MEMORY_PLAIN : WT_MEMORY_WHOLE;
 }
 
 int64_t wt_mpi_pointer(const struct wt_mpi_file *file) {
@@ -112,7 +67,7 @@ static struct wt_pending end(const struct data_call *d, uint32_t op, int result,
     event.view = file->view >= 0 ? file->view : WT_UNKNOWN;
     int64_t item = size_of_type(type);
     event.size = count * item;
-    event.arg = memory_of(count, type, item);
+    event.arg = wt_memory_of(count, type, item);
     event.moved = result != MPI_SUCCESS ? 0 : status != NULL ? wt_moved(status, event.size) : event.size;
     event.offset = place < 0 ? WT_UNKNOWN : wt_view_to_file(file->view, file->displacement, place);
     event.view_offset = file->view >= 0 ? place : event.offset;

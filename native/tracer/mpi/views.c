@@ -4,15 +4,19 @@
 
 #define RUNS_OF_A_VIEW (1u << 16) /* as many as fit into one record */
 #define VIEWS_MAX 4096
+#define MEMORY_VIEWS_MAX 2048      /* the first of them; the others are left to files */
+#define MEMORY_RUNS_MAX (1u << 18) /* of all types of memory that are described: at most 3.6 MB of a part */
 
 struct view {
     int64_t displacement, etype_size, extent, size;
-    uint32_t first, n;
+    uint32_t first, n; /* its runs, where they are kept: of what has been a file's view */
     uint64_t hash;
+    bool kept;
 };
 
 static struct view views[VIEWS_MAX];
 static int32_t n_views;
+static uint32_t n_memory_runs;
 
 static uint64_t hash_of(const struct view *view) {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -47,40 +51,78 @@ static void describe(int32_t number, const struct view *view) {
     wt_unlock();
 }
 
+/* Decodes the type of a view's tiles; its runs are the last ones then. false: it cannot be described. */
+static bool decode_tile(struct view *view, MPI_Datatype type) {
+    view->extent = wt_type_extent(type);
+    view->first = wt_n_type_runs;
+    bool known = wt_type_decode(type);
+    view->n = wt_n_type_runs - view->first;
+    for (uint32_t i = 0; i < view->n; i++) {
+        wt_type_runs[view->first + i].before = view->size;
+        view->size += wt_type_runs[view->first + i].length;
+    }
+    view->hash = hash_of(view);
+    return known && view->n <= RUNS_OF_A_VIEW;
+}
+
+/* The number of a view: of the same one before, else a new one if there may be. */
+static int32_t number_of(const struct view *view, bool new_too) {
+    for (int32_t i = 0; i < n_views; i++) {
+        if (views[i].hash == view->hash && views[i].n == view->n && views[i].size == view->size) {
+            return i;
+        }
+    }
+    if (!new_too || n_views == VIEWS_MAX) {
+        return WT_VIEW_UNKNOWN;
+    }
+    views[n_views] = *view;
+    describe(n_views, view);
+    return n_views++;
+}
+
 int32_t wt_view_make(MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype) {
     wt_types_start();
-    int etype_size = wt_type_size(etype);
-    MPI_Aint extent = wt_type_extent(filetype);
+    struct view view = {.displacement = displacement, .etype_size = wt_type_size(etype)};
     wt_mpi_lock();
-    struct view view = {
-        .displacement = displacement, .etype_size = etype_size, .extent = extent, .first = wt_n_type_runs};
-    bool overflow = !wt_type_decode(filetype);
-    view.n = wt_n_type_runs - view.first;
-    for (uint32_t i = 0; i < view.n; i++) {
-        wt_type_runs[view.first + i].before = view.size;
-        view.size += wt_type_runs[view.first + i].length;
-    }
-    view.hash = hash_of(&view);
     int32_t number = WT_VIEW_UNKNOWN;
+    bool known = decode_tile(&view, filetype);
     bool plain =
-        view.n == 1 && wt_type_runs[view.first].offset == 0 && wt_type_runs[view.first].length == extent;
-    overflow = overflow || view.n > RUNS_OF_A_VIEW;
-    if (!overflow && plain && displacement == 0) {
+        view.n == 1 && wt_type_runs[view.first].offset == 0 && wt_type_runs[view.first].length == view.extent;
+    if (known && plain && displacement == 0) {
         number = WT_VIEW_NONE;
-    } else if (!overflow && view.n > 0) {
-        for (int32_t i = 0; i < n_views && number == WT_VIEW_UNKNOWN; i++) {
-            if (views[i].hash == view.hash && views[i].n == view.n && views[i].size == view.size) {
-                number = i;
-            }
-        }
-        if (number == WT_VIEW_UNKNOWN && n_views < VIEWS_MAX) {
-            number = n_views++;
-            views[number] = view;
-            describe(number, &view);
+    } else if (known && view.n > 0) {
+        number = number_of(&view, true);
+        if (number >= 0 && !views[number].kept) {
+            views[number].first = view.first;
+            views[number].kept = true;
             view.first = wt_n_type_runs; /* keep its runs */
         }
     }
     wt_n_type_runs = view.first;
+    wt_mpi_unlock();
+    return number;
+}
+
+/* Whether a replay can make such memory: pieces in a buffer, each of a length that MPI's counts can say. */
+static bool is_of_a_buffer(const struct view *view) {
+    for (uint32_t i = view->first; i < view->first + view->n; i++) {
+        if (wt_type_runs[i].offset < 0 || wt_type_runs[i].length > INT32_MAX) {
+            return false;
+        }
+    }
+    return view->n > 0 && view->extent >= 0;
+}
+
+int32_t wt_view_of_memory(MPI_Datatype type) {
+    wt_types_start();
+    struct view view = {.etype_size = 1};
+    wt_mpi_lock();
+    int32_t number = WT_VIEW_UNKNOWN, before = n_views;
+    if (decode_tile(&view, type) && is_of_a_buffer(&view)) {
+        number = number_of(&view, n_views < MEMORY_VIEWS_MAX && n_memory_runs + view.n <= MEMORY_RUNS_MAX);
+        n_memory_runs += n_views > before ? view.n : 0;
+    }
+    wt_n_type_runs = view.first; /* no call asks where they are */
     wt_mpi_unlock();
     return number;
 }

@@ -37,6 +37,7 @@ from wavetank.model.events.validation import in_order, mended
 from wavetank.model.metadata.phases import directories_of, metadata_phases
 from wavetank.model.native.survey import OpKinds
 from wavetank.model.phases.activity import Activity
+from wavetank.model.phases.memory_layouts import memory_layouts
 from wavetank.model.phases.pattern_ranges import find_ranges
 from wavetank.model.phases.phase_table import PartTimes, clocks, make_phases
 from wavetank.model.phases.rank_merging import group_ranks
@@ -53,7 +54,7 @@ from wavetank.model.summary.timeline import make_timeline
 from wavetank.model.summary.warnings import left_out, nothing_to_model, shortcomings
 from wavetank.trace.memory import return_freed_memory, without_collection
 from wavetank.trace.ops import OPS, codes_where
-from wavetank.trace.schema import LEVEL_NAMES, Int64Array, Level, Op, Trace
+from wavetank.trace.schema import LEVEL_NAMES, BoolArray, Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
 from wavetank.trace.traced_files import TracedFiles
 
@@ -181,6 +182,7 @@ class _Phases:
         ph_id: for each part of the activity the number of its phase.
         times: of each part.
         directories: those of the trace's files that are directories, by index.
+        memory_told: for each row whether its phase says where the gaps in its memory are.
     """
 
     phases: Sequence[Phase]
@@ -189,6 +191,7 @@ class _Phases:
     ph_id: Int64Array
     times: PartTimes
     directories: Collection[int]
+    memory_told: BoolArray
 
 
 def _phases(run: _Compressed, activity: Activity, rules: Rules) -> _Phases:
@@ -198,10 +201,14 @@ def _phases(run: _Compressed, activity: Activity, rules: Rules) -> _Phases:
     unknown = {*files.numbers(attribute="collective_unknown"), *run.of_mpi}
     counts_calls = trace.source.startswith("darshan")  # no communication
     groups = group_ranks(activity.parts, rules, run.families)
-    phases, ph_id = make_phases(activity, groups, times, run.by_time, counts_calls, unknown)
+    layouts = memory_layouts(activity)
+    phases, ph_id = make_phases(
+        activity, groups, times, run.by_time, counts_calls, layouts, unknown
+    )
     directories = directories_of(files, activity)
     metadata = metadata_phases(activity, files.paths, directories, by_time=run.by_time)
-    return _Phases(phases, metadata, find_series(phases), ph_id, times, directories)
+    series = find_series(phases)
+    return _Phases(phases, metadata, series, ph_id, times, directories, layouts.told)
 
 
 # --- phases -> programs, summary --------------------------------------------------------------------
@@ -224,7 +231,7 @@ def _model(
         or {rank for phase in found.metadata for rank in phase.ranks}
     )
     programs = make_programs(activity, ph_id, phases, rules.pauses_s, run.events)
-    of_library = library_calls(activity, ph_id)
+    of_library = library_calls(activity, ph_id, found.memory_told)
     return Model.model_construct(
         provenance=provenance,
         application=name or program_name(trace.command),

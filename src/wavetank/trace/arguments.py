@@ -49,7 +49,7 @@ class Argument(StrEnum):
     ATOMIC = "atomic"  # 0 or 1
     REMOVAL = "removal"  # of unlink: AT_REMOVEDIR in older traces, for what is an rmdir in newer ones; else 0
     COMMUNICATOR = "communicator"  # index into Trace.communicators; UNKNOWN where it is not known
-    MEMORY = "memory"  # ``Memory``: of reads and writes by MPI-IO
+    MEMORY = "memory"  # ``Memory``, or where its gaps are: of reads and writes by MPI-IO
 
 
 class Memory(IntEnum):
@@ -59,6 +59,10 @@ class Memory(IntEnum):
     PLAIN = 1  # of a predefined type without gaps: MPI_BYTE
     WHOLE = 2  # of another type whose bytes fill its extent
     GAPS = 3
+
+
+MEMORY_VIEW = 4
+"""This and more is ``Memory.GAPS`` too; less this it is the view that says where the gaps are: WT_MEMORY_VIEW."""
 
 
 class MpiMode(IntEnum):
@@ -186,7 +190,16 @@ def number_given(table: FoldTable, rows: Rows = ...) -> Int64Array:
 
 def memory(table: FoldTable, rows: Rows = ...) -> Int64Array:
     """``Memory`` of reads and writes by MPI-IO; ``Memory.UNKNOWN`` of other calls."""
-    return _said(table, rows, Argument.MEMORY)
+    return np.minimum(_said(table, rows, Argument.MEMORY), Memory.GAPS)
+
+
+def memory_view(table: FoldTable, rows: Rows = ...) -> Int64Array:
+    """Index into ``Trace.views`` of reads and writes by MPI-IO from memory with gaps: an item lies as a tile of that view.
+
+    UNKNOWN where there are no gaps or it is not recorded where they are, and of other calls.
+    """
+    found: Int64Array = np.maximum(_said(table, rows, Argument.MEMORY) - MEMORY_VIEW, UNKNOWN)
+    return found
 
 
 def file_view(table: FoldTable, rows: Rows = ...) -> Int32Array:
@@ -235,10 +248,15 @@ Renumber = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 def renumber(
-    columns: dict[str, npt.NDArray[Any]], communicators: Renumber, hints: Renumber
+    columns: dict[str, npt.NDArray[Any]], communicators: Renumber, hints: Renumber, views: Renumber
 ) -> None:
-    """Give communicators and hints of some rows other numbers, in their columns."""
+    """Give communicators, hints and views of memory of some rows other numbers, in their columns."""
     op = columns["op"]
+    gaps = _OF[Argument.MEMORY][op] & (columns["arg"] >= MEMORY_VIEW)
+    if gaps.any():
+        view = views(np.where(gaps, columns["arg"] - MEMORY_VIEW, UNKNOWN))
+        said = np.where(view == UNKNOWN, Memory.GAPS, MEMORY_VIEW + view.astype(np.int64))
+        columns["arg"] = np.where(gaps, said, columns["arg"])
     ordering = _OF[Argument.COMMUNICATOR][op]
     if ordering.any():
         columns["arg"] = np.where(

@@ -68,14 +68,16 @@ class CommonTables:
         rows["file"] = files.common(rows["file"])
         views = {number: self._view(part, number) for number in sorted(part.views)}
         rows["view"] = _renumber(rows["view"], views)
-        self._renumber_arguments(part, rows)
+        self._renumber_arguments(part, rows, views)
         shift = time.start_ns - origin_ns
         for name in ("start_ns", "end_ns"):
             rows[name] = time.of(rows[name]) + shift
         return rows
 
-    def _renumber_arguments(self, part: Part, rows: dict[str, np.ndarray]) -> None:
-        """Communicators and hints that rows name: common numbers."""
+    def _renumber_arguments(
+        self, part: Part, rows: dict[str, np.ndarray], views: dict[int, int]
+    ) -> None:
+        """Communicators, hints and views of memory that rows name: common numbers."""
         on = {n: self._communicator(part, n) for n in sorted(part.communicators)}
 
         def hints(given: np.ndarray) -> Int32Array:
@@ -84,7 +86,9 @@ class CommonTables:
                 given, {n: self._info(sets[n]) for n in np.unique(given).tolist() if n in sets}
             )
 
-        arguments.renumber(rows, lambda given: _renumber(given, on), hints)
+        arguments.renumber(
+            rows, lambda given: _renumber(given, on), hints, lambda given: _renumber(given, views)
+        )
 
     def described_files(self, of_ranks: Sequence[Part]) -> TracedFiles:
         """The files, with what the parts of ranks know of them at the end; of ranks that differ the lowest one's."""

@@ -264,7 +264,10 @@ class HostClock:
 
 @dataclass(frozen=True)
 class FileView:
-    """An MPI file view, decoded: tiles of ``extent`` bytes, each with the visible runs in order."""
+    """An MPI file view, decoded: tiles of ``extent`` bytes, each with the visible runs in order.
+
+    Of memory, which is told as the view that it would be, a tile is one item of its type.
+    """
 
     displacement: int  # bytes from the start of the file
     etype_size: int  # bytes

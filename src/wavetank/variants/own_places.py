@@ -40,7 +40,7 @@ def own_phase(phase: Phase, number: int, own: Own) -> Phase:
         update={
             "ph_id": own.ph_id, "file_id": own.file_id, "ph_processid": (rank,), "ph_np": 1,
             "ph_weight": weight, "offset": places, "offset_view": None, "view_id": None,
-            "view_ids": None, "moved_last": last, "metadata_ops": {},
+            "view_ids": None, "memory": _memory(phase, number), "moved_last": last, "metadata_ops": {},
             "pattern": tuple(
                 member.model_copy(update={"disp": _step(each), "disp_view": None, "rs": int(each.size[0])})
                 for member, each in zip(phase.pattern, runs, strict=True)
@@ -48,6 +48,13 @@ def own_phase(phase: Phase, number: int, own: Own) -> Phase:
             "exact": phase.exact and all(isinstance(each, LinearOffsets) for each in places),
         }
     )  # fmt: skip
+
+
+def _memory(phase: Phase, number: int) -> tuple[tuple[int, ...], ...] | None:
+    """Where the gaps in one rank's memory are."""
+    if phase.memory is None:
+        return None
+    return tuple((phase.memory_at(number, member),) for member in range(len(phase.pattern)))
 
 
 def _compact(runs: RunArrays, had: Int64Array) -> RunArrays:

@@ -98,6 +98,26 @@ def test_data_calls_by_mpi_io_say_how_their_memory_lies_and_that_is_no_number_of
     assert arguments.number_given(data).tolist() == [0, 0, 0, 3]
 
 
+def test_memory_whose_gaps_are_known_names_a_view_that_gets_new_numbers() -> None:
+    first = arguments.MEMORY_VIEW
+    data = table(
+        {"op": "MPI_File_write_at_all", "arg": first + 2},
+        {"op": "MPI_File_read", "arg": first + 7},  # of a view that is not described
+        {"op": "MPI_File_iread", "arg": Memory.GAPS},
+        {"op": "pwrite", "arg": first},
+    )
+    assert arguments.memory(data).tolist() == [Memory.GAPS] * 3 + [Memory.UNKNOWN]
+    assert arguments.memory_view(data).tolist() == [2, 7, UNKNOWN, UNKNOWN]
+    assert arguments.memory_view(data, np.array([2, 0])).tolist() == [UNKNOWN, 2]
+    columns = {"op": data.op, "arg": data.arg}
+
+    def of_all(given: np.ndarray) -> np.ndarray:
+        return np.where(given == 2, 0, UNKNOWN).astype(np.int32)
+
+    arguments.renumber(columns, of_all, of_all, of_all)
+    assert columns["arg"].tolist() == [first, Memory.GAPS, Memory.GAPS, first]
+
+
 def test_two_rows_of_one_call_are_told_from_a_row_alone() -> None:
     calls = table(
         {"op": "rename", "arg": 0}, {"op": "rename", "arg": 1},
@@ -120,6 +140,7 @@ def test_new_numbers_go_where_the_old_ones_were() -> None:
         columns,
         lambda given: np.where(given >= 0, given + 100, UNKNOWN),
         lambda given: np.where(given >= 0, given + 1000, UNKNOWN),
+        lambda given: np.where(given >= 0, given + 10000, UNKNOWN),
     )
     names = [name for name in FoldTable.__dataclass_fields__ if name not in columns]
     renumbered = FoldTable(**columns, **{name: getattr(CALLS, name) for name in names})

@@ -36,6 +36,8 @@ class Surroundings:
             yield f"IOR's tasks are ranks 0 to {len(ranks) - 1}, the application's are {some(ranks)}."
         if phase.view_id is not None or phase.view_ids is not None:
             yield "The MPI file view (many small pieces to an operation) becomes one contiguous block to an operation."
+        if phase.memory is not None:
+            yield "The memory of its calls has no gaps with IOR."
         name = phase.pattern[0].iop_type
         if phase.level == "mpiio" and "_at" not in name:
             yield f"{name} becomes a call with an explicit offset."

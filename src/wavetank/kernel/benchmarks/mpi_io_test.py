@@ -152,6 +152,8 @@ def _other_calls(group: Group, ours: ObjectParameters) -> Iterator[str]:
         yield f"{name} becomes {made}."
     if phase.view_id is not None or phase.view_ids is not None:
         yield "The MPI file view (many small pieces to an operation) becomes one contiguous block to an operation."
+    if phase.memory is not None:
+        yield "The memory of its calls has no gaps with mpi-io-test."
     if ours.file_per_process:
         yield f"The files are named {ours.target}.0, {ours.target}.1, ...; input files must be made under these names."
     if ours.sync:

@@ -66,17 +66,22 @@ def rank_differences(
             yield f"{member.iop_type} is issued as {call.name}"
         if call.handle != member.handle:
             yield f"{member.iop_type} goes through open {call.handle} of the file, the model's through {member.handle}"
+        if not _same_view(phase.memory_at(position, index), call.memory.get(rank, -1), model, plan):
+            yield f"the memory of rank {rank} has other gaps at {member.iop_type}"
         if isinstance(offsets[index], UnknownOffsets) or call.name in calls.SHARED_POINTER:
             yield from _unplaced_differences(phase, index, call, position)
         elif index not in alike:
             yield from _other_operations(phase, index, call, position)
     view_id = phase.view_id if phase.view_ids is None else phase.view_ids[position]
-    if (
-        view_id is not None
-        and view_id >= 0
-        and plan.views[view_id : view_id + 1] != [view_numbers(model.views[view_id])]
-    ):
+    if view_id is not None and not _same_view(view_id, view_id, model, plan):
         yield f"the file view of rank {rank} is another one"
+
+
+def _same_view(wanted: int, planned: int, model: Model, plan: PlannedRun) -> bool:
+    """Whether a plan's view shows the bytes that the model's does; -1: there is none."""
+    if wanted < 0 or planned < 0:
+        return wanted == planned
+    return plan.views[planned : planned + 1] == [view_numbers(model.views[wanted])]
 
 
 def _other_operations(phase: Phase, index: int, call: PlannedCall, position: int) -> Iterator[str]:

@@ -42,6 +42,7 @@ class PlannedCall:
         name: of the call.
         placed: at given offsets; else wherever the file pointer is.
         handle: which open of the file.
+        memory: by rank the view that says where the gaps in memory are; none of ranks without.
         linear: count, rs, a, b, c, moved_last: for every rank that performs the phase.
         listed: shape (n, 6): rank, count, rs, offset, disp, moved_last of each run, in the plan's order.
     """
@@ -49,6 +50,7 @@ class PlannedCall:
     name: str
     placed: bool = True
     handle: int = 0
+    memory: dict[int, int] = field(default_factory=dict)
     linear: tuple[int, int, int, int, int, int] | None = None
     listed: Int64Array = field(default_factory=lambda: np.zeros((0, 6), dtype=np.int64))
 
@@ -149,8 +151,8 @@ def read_plan(text: str) -> PlannedRun:
     lines = (line for line in text.splitlines() if line.strip())
     runs: list[str] = []  # lines of runs that follow each other are read together
     try:
-        if next(lines).split() != ["wavetank-plan", "7"]:
-            raise KernelError("not a plan of version 7")
+        if next(lines).split() != ["wavetank-plan", "8"]:
+            raise KernelError("not a plan of version 8")
         for line in lines:
             if line.lstrip().startswith("run "):
                 runs.append(line)
@@ -197,6 +199,10 @@ def _line(plan: PlannedRun, words: list[str], lines: Iterator[str]) -> None:
         plan.phases[int(rest[0])] = PlannedPhase(int(rest[1]))
     elif keyword == "call":
         _latest(plan).calls.append(PlannedCall(rest[0], rest[1] == "placed", int(rest[2])))
+    elif keyword == "memory":
+        if int(rest[1]) >= len(plan.views):
+            raise ValueError(f"memory names view {rest[1]}, and there are {len(plan.views)}")
+        _latest(plan).calls[-1].memory.update(dict.fromkeys(_ranks(rest[0]), int(rest[1])))
     elif keyword == "linear":
         count, rs, a, b, c, last = map(int, rest)
         _latest(plan).calls[-1].linear = (count, rs, a, b, c, last)

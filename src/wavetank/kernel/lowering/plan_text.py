@@ -21,8 +21,9 @@ from wavetank.kernel.ordering.waits import find_waits
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase
 from wavetank.model.document.program import Program, Step, SyncStep
+from wavetank.trace.schema import UNKNOWN
 
-PLAN_VERSION = 7
+PLAN_VERSION = 8
 
 
 def lower(kernel: Kernel) -> str:
@@ -150,9 +151,11 @@ def _phase(phase: Phase) -> Iterator[str]:
         moved_last = member.rs if phase.moved_last is None else phase.moved_last[index]
         if isinstance(offsets, LinearOffsets):
             yield f" call {name} {_place(name)} {member.handle}"
+            yield from _memory(phase, index)
             yield f"  linear {phase.ph_nrep} {member.rs} {offsets.a} {offsets.b} {offsets.c} {moved_last}"
         elif isinstance(offsets, ListedOffsets):
             yield f" call {name} {_place(name)} {member.handle}"
+            yield from _memory(phase, index)
             for position, rank in enumerate(phase.ph_processid):
                 yield from _runs(rank, offsets.of_rank(position))
         else:
@@ -162,12 +165,23 @@ def _phase(phase: Phase) -> Iterator[str]:
                     "offsets, and the call needs one. Trace the application with wavetank trace"
                 )
             yield f" call {name} pointer {member.handle}"
+            yield from _memory(phase, index)
             if offsets.sizes is None:
                 yield f"  linear {phase.ph_nrep} {member.rs} 0 0 0 {moved_last}"
                 continue
             for position, rank in enumerate(phase.ph_processid):
                 runs = offsets.sizes.of_rank(position)
                 yield from _runs(rank, replace(runs, offset=np.zeros_like(runs.offset)))
+
+
+def _memory(phase: Phase, index: int) -> Iterator[str]:
+    """Where the gaps are in the memory of a member's calls, for each view that says so."""
+    ranks: dict[int, list[int]] = {}
+    for position, rank in enumerate(phase.ph_processid if phase.memory is not None else ()):
+        ranks.setdefault(phase.memory_at(position, index), []).append(rank)
+    for view_id, some in ranks.items():
+        if view_id != UNKNOWN:
+            yield f"  memory {rank_list(some)} {view_id}"
 
 
 def _runs(rank: int, runs: RunArrays) -> Iterator[str]:

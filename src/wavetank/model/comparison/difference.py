@@ -29,6 +29,7 @@ from wavetank.model.comparison.comparability import (
 from wavetank.model.comparison.counterparts import FilePairs, matched_files
 from wavetank.model.comparison.flat_programs import MOST_RUNS
 from wavetank.model.comparison.inherited_files import inherited_files
+from wavetank.model.comparison.memory_difference import memory_difference, tells_memory
 from wavetank.model.comparison.operation_sequences import (
     Sequences,
     TooManyError,
@@ -132,6 +133,9 @@ class _Comparison:
                 rows += self._race(number, name, on_a, on_b)
             else:
                 rows += self._level(number, name, on_a, on_b)
+        if self.sight.calls and tells_memory(self._a) and tells_memory(self._b):
+            other = memory_difference(self._a, self._b, phases_a, phases_b)
+            rows += [Difference(name, None, None, *row) for row in other]
         # The mode of access is of phases.
         left_out = {"file_accessmode"} if len(self._otherwise_folded) > folded else set()
         found = _file_differences(name, (file_a, phases_a), (file_b, phases_b), self.sight)

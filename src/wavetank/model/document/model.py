@@ -21,7 +21,10 @@ from wavetank.model.document.timeline import Timeline
 
 
 class View(Record):
-    """An MPI file view, decoded: tiles of ``extent`` bytes, each with the visible runs in order."""
+    """An MPI file view, decoded: tiles of ``extent`` bytes, each with the visible runs in order.
+
+    Of memory, which is told as the view that it would be, a tile is one item of its type (``Phase.memory``).
+    """
 
     displacement: int
     etype_size: int

@@ -241,6 +241,12 @@ class Phase(Record):
     view_ids: tuple[int, ...] | None = Field(
         default=None, description="views by rank, same order as ph_processid, when they differ"
     )
+    memory: tuple[tuple[int, ...], ...] | None = Field(
+        default=None,
+        description="where the gaps are in the memory of each pattern member's MPI-IO calls: an item of its type lies as a tile "
+        "of that view of the model's. One index for all ranks, or one for each in ph_processid; -1: no gaps, or not known "
+        "where. None: -1 throughout",
+    )
     collective: bool = False
     collective_unknown: bool = Field(
         default=False,
@@ -275,6 +281,13 @@ class Phase(Record):
     def positions(self) -> tuple[Offsets, ...]:
         """Where each pattern member's calls go: in the view where there is one, else in the file."""
         return self.offset if self.offset_view is None else self.offset_view
+
+    def memory_at(self, place: int, member: int) -> int:
+        """Index of the view that says where gaps are in a rank's memory, by its place in ``ph_processid``; -1: none does."""
+        if self.memory is None:
+            return UNKNOWN
+        of_ranks = self.memory[member]
+        return of_ranks[0] if len(of_ranks) == 1 else of_ranks[place]
 
     def runs(self, rank: int, member: int, offsets: Offsets | None = None) -> RunArrays:
         """A rank's operations of one pattern member, in order.

@@ -78,7 +78,7 @@ def _of_phase(phase: Phase, known: Known) -> Iterator[str]:
         yield f"{where} has a negative request size rs"
     if len(phase.offset) != len(phase.pattern):
         yield f"{where} has {len(phase.pattern)} operations in its pattern and offsets of {len(phase.offset)}"
-    for name in ("offset_view", "moved_last"):
+    for name in ("offset_view", "memory", "moved_last"):
         given = getattr(phase, name)
         if given is not None and len(given) != len(phase.pattern):
             yield f"{where} has {len(phase.pattern)} operations in its pattern and {name} of {len(given)}"
@@ -96,6 +96,10 @@ def _of_places(where: str, phase: Phase, known: Known) -> Iterator[str]:
     views = [*(phase.view_ids or ()), *([] if phase.view_id is None else [phase.view_id])]
     if any(not 0 <= view < known.n_views for view in views):
         yield f"{where} names a file view that is not there"
+    if any(not -1 <= view < known.n_views for of_ranks in phase.memory or () for view in of_ranks):
+        yield f"{where} names a view of memory that is not there"
+    if any(len(of_ranks) not in (1, len(phase.ph_processid)) for of_ranks in phase.memory or ()):
+        yield f"{where} has memory neither of all ranks nor of each of its {len(phase.ph_processid)}"
     if _farthest(phase) >= _FARTHEST:
         yield f"{where} has sizes or offsets that reach beyond byte {_FARTHEST - 1}, where files end: give smaller ones"
 

@@ -13,6 +13,7 @@ import numpy as np
 from wavetank.model.document.phase import LinearOffsets, Offsets, PatternMember, Phase
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
+from wavetank.model.phases.memory_layouts import MemoryLayouts
 from wavetank.model.phases.rank_merging import Group, offsets_of_each
 from wavetank.model.phases.rank_phase import RankPhase
 from wavetank.trace import arguments
@@ -89,6 +90,7 @@ def make_phases(
     times: PartTimes,
     by_time: bool,
     own_ticks: bool,
+    layouts: MemoryLayouts,
     collective_unknown: Collection[int] = (),
 ) -> tuple[list[Phase], Int64Array]:
     """The phases in order, and for each part the ``ph_id`` of its phase.
@@ -115,7 +117,8 @@ def make_phases(
     ph_id[in_order] = np.repeat(np.arange(1, len(order) + 1), lengths)
     phases = _phases(
         activity,
-        [tuple([activity.parts[part] for part in group.parts]) for group, _ in order],
+        [group.parts for group, _ in order],
+        layouts,
         [clock for _, clock in order],
         _metadata(activity, ph_id),
         collective_unknown,
@@ -170,12 +173,14 @@ def _order(
 
 def _phases(
     activity: Activity,
-    parts: Sequence[Sequence[RankPhase]],
+    numbers: Sequence[Sequence[int]],
+    layouts: MemoryLayouts,
     clocks: Sequence[_GroupTimes],
     metadata: Mapping[int, dict[str, int]],
     collective_unknown: Collection[int],
 ) -> list[Phase]:
-    """The phases of these parts: a column of each field, of which the records are made at once."""
+    """The phases of these parts, by number: a column of each field, of which the records are made at once."""
+    parts = [tuple([activity.parts[part] for part in of_phase]) for of_phase in numbers]
     ops, n = activity.rows.ops, len(parts)
     first = [of_phase[0] for of_phase in parts]
     calls = {part.ops for part in first}
@@ -211,6 +216,10 @@ def _phases(
         offset_view=offset_view,
         view_id=view_id,
         view_ids=view_ids,
+        memory=[
+            layouts.of_phase(of_phase, len(part.ops))
+            for of_phase, part in zip(numbers, first, strict=True)
+        ],
         collective=[collective[part.ops] for part in first],
         collective_unknown=undecided,
         exact=[

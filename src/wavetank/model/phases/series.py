@@ -32,6 +32,7 @@ def _shape(phase: Phase) -> object:
         phase.ph_nrep,
         members,
         views,
+        phase.memory,
         phase.ph_weight,
     )
 

@@ -54,7 +54,12 @@ def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
     )
     checks = extrapolation.n_checks
     untold = _of_runs({count: traced.untold for count, traced in fit.models.items()})
-    of_library = _of_runs({count: traced.library_calls for count, traced in fit.models.items()})
+    of_library = _of_runs(
+        {
+            count: (*traced.library_calls, *_memory(traced.phases))
+            for count, traced in fit.models.items()
+        }
+    )
     notes = [
         extrapolation.sentence(),
         f"every function of np is checked by {checks} traced run{'s' if checks > 1 else ''} at least beyond those that "
@@ -81,6 +86,23 @@ def _of_runs(sentences: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
         for count, said in sentences.items()
         for sentence in said
     )
+
+
+def _memory(phases: Sequence[Phase]) -> Iterable[str]:
+    """What is lost of the gaps in an application's memory."""
+    if with_gaps := [phase.ph_id for phase in phases if phase.memory is not None]:
+        yield (
+            f"{phases_text(with_gaps)}: the gaps in the application's memory are not extrapolated, so that the MPI library may "
+            "make other calls below these"
+        )
+
+
+def _without_memory(model: Model) -> Model:
+    phases = tuple(
+        phase if phase.memory is None else phase.model_copy(update={"memory": None})
+        for phase in model.phases
+    )
+    return model.model_copy(update={"phases": phases})
 
 
 def _unknown_sizes(groups: Sequence[Group]) -> Iterable[str]:
@@ -174,7 +196,7 @@ def _not_given_back(fit: Fit, grouped: Grouped, provenance: Provenance) -> list[
                 reason=f"the functions do not give back what was traced there: {first.where}, {first.field} is "
                 f"{first.b} in place of {first.a}",
             )
-            for first in compare_models(own_levels(model), again).differences[:1]
+            for first in compare_models(own_levels(_without_memory(model)), again).differences[:1]
         )
     return [one for of in fit.checked.values() for one in of]
 

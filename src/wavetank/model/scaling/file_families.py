@@ -174,7 +174,8 @@ def _shape(phase: Phase) -> object:
     """What phases of a family's files have in common."""
     members = tuple((m.iop_type, m.handle, m.rs, m.disp) for m in phase.pattern)
     lists = tuple(offset.function for offset in phase.offset)
-    return (phase.level, members, phase.ph_nrep, phase.view_id, phase.moved_last, lists)
+    where = (phase.view_id, phase.memory)
+    return (phase.level, members, phase.ph_nrep, where, phase.moved_last, lists)
 
 
 def _merged(phases: Sequence[Phase]) -> Phase:

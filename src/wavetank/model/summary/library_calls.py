@@ -1,7 +1,8 @@
 """Where the MPI library may make other calls below a replay's calls than it made below the application's.
 
-A replay's data lie in memory as plain bytes, one behind the other. Where the application's have gaps, ROMIO takes another
-way: it reads a piece of a file view before it writes it (data sieving; Thakur, Gropp and Lusk 1999, section 4).
+Where it is not known where the gaps in the application's memory are, a replay's data lie as plain bytes, one behind the
+other. With gaps ROMIO takes another way: it reads a piece of a file view before it writes it (data sieving; Thakur,
+Gropp and Lusk 1999, section 4).
 
 Reads the rows of both levels; leaves sentences.
 """
@@ -18,7 +19,7 @@ from wavetank.model.summary.level_relations import phases_of_rows
 from wavetank.tables.words import phases_text
 from wavetank.trace import arguments
 from wavetank.trace.arguments import Memory
-from wavetank.trace.schema import Int64Array, Level, OpKind
+from wavetank.trace.schema import BoolArray, Int64Array, Level, OpKind
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,13 @@ class LibraryCalls:
     possibly_other: tuple[str, ...] = ()
 
 
-def library_calls(activity: Activity, ph_id: Int64Array) -> LibraryCalls:
+def library_calls(activity: Activity, ph_id: Int64Array, told: BoolArray) -> LibraryCalls:
     """What of the application's MPI-IO calls a replay gives the MPI library otherwise.
 
     Args:
         activity: the trace.
         ph_id: for each part of the activity the number of its phase.
+        told: for each row whether its phase says where the gaps in its memory are.
     """
     rows, table = activity.rows, activity.rows.table
     if not (rows.level == Level.MPIIO).any():
@@ -51,10 +53,10 @@ def library_calls(activity: Activity, ph_id: Int64Array) -> LibraryCalls:
     is_write = activity.codes(lambda op: op.kind == OpKind.WRITE)[table.op]
     reads = _reads_below(activity)
     above = rows.inside[reads]
-    not_plain = arguments.memory(table, above) != Memory.PLAIN
+    not_plain = (arguments.memory(table, above) != Memory.PLAIN) & ~told[above]
     reads = reads[(phase[above] >= 0) & is_write[above] & not_plain]
     of_reads = np.unique(phase[rows.inside[reads]])
-    with_gaps = calls[arguments.memory(table, calls) == Memory.GAPS]
+    with_gaps = calls[(arguments.memory(table, calls) == Memory.GAPS) & ~told[calls]]
     of_gaps = np.setdiff1d(phase[with_gaps], of_reads)
     writes = calls[is_write[calls] & np.isin(phase[calls], of_reads)]
     return LibraryCalls(

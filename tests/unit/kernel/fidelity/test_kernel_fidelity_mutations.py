@@ -30,7 +30,7 @@ from wavetank.kernel.fidelity.certificate import (
 )
 from wavetank.kernel.lowering.plan_reader import PlannedRun, read_plan
 from wavetank.kernel.lowering.plan_text import lower
-from wavetank.model.document.model import Model
+from wavetank.model.document.model import Model, View
 from wavetank.model.document.phase import ListedOffsets
 from wavetank.model.document.program import (
     DataStep,
@@ -96,6 +96,22 @@ def with_hints() -> Model:
     )
 
 
+def with_memory() -> Model:
+    """Both ranks' memory has gaps, each other ones; that of the last phase's rank 0 has none."""
+    model = km.btio(steps=2, n_ranks=2)
+    n = len(model.views)
+    tiles = [
+        View(displacement=0, etype_size=1, extent=gap + 8, run_offsets=(0, gap), run_lengths=(8, 8))
+        for gap in (16, 32)
+    ]
+    *others, last = model.phases
+    phases = [
+        *(phase.model_copy(update={"memory": ((n, n + 1),)}) for phase in others),
+        last.model_copy(update={"memory": ((-1, n + 1),)}),
+    ]
+    return model.model_copy(update={"views": (*model.views, *tiles), "phases": tuple(phases)})
+
+
 def mix() -> Model:
     """Two ranks that read, write and seek in no order, at listed places; the last read of rank 1 is short."""
     reads = km.phase(
@@ -125,6 +141,7 @@ MODELS = {
     "mix": mix(),
     "names and processes": names_and_processes(),
     "views, communicators and hints": with_hints(),
+    "memory with gaps": with_memory(),
     "abyss": km.abyss(100_000, n_ranks=3),
     "file per process": km.file_per_process(n_ranks=2),
     "read and write three times": km.read_write_three_times(),
@@ -204,7 +221,17 @@ def broken(text: str) -> Iterator[str]:
     lines = text.splitlines()
     for number, line in enumerate(lines):
         kind, *words = line.split() or [""]
-        if kind in ("call", "linear", "run", "view", "info", "communicator", "phase", *_STEPS):
+        if kind in (
+            "call",
+            "memory",
+            "linear",
+            "run",
+            "view",
+            "info",
+            "communicator",
+            "phase",
+            *_STEPS,
+        ):
             for place, word in enumerate(words):
                 if word.lstrip("-").isdigit() or word == "-":
                     other = "0" if word == "-" else str(int(word) + 1)
@@ -269,7 +296,10 @@ def operations(plan: PlannedRun) -> object:
     }
     return {
         ph_id: (phase.file_id, [
-            (call.name, call.placed, call.handle, [normal(call.runs(rank)) for rank in ranks[ph_id]])
+            (call.name, call.placed, call.handle, [
+                (normal(call.runs(rank)), plan.views[call.memory[rank]] if rank in call.memory else None)
+                for rank in ranks[ph_id]
+            ])
             for call in phase.calls
         ])
         for ph_id, phase in plan.phases.items()
