@@ -14,7 +14,7 @@ from wavetank import native
 from wavetank.errors import KernelError
 from wavetank.kernel.lowering.plan_reader import read_plan
 
-PLAN = """wavetank-plan 8
+PLAN = """wavetank-plan 7
 ranks 3
 file 1 1 output 0 set
 members 1 6 tree
@@ -101,7 +101,7 @@ def test_the_certificates_reader_reads_the_same() -> None:
             read_plan(PLAN.replace("visits 1 1 2 3 1 0 1", damaged))
 
 
-TWO_NAMES = """wavetank-plan 8
+TWO_NAMES = """wavetank-plan 7
 ranks 3
 file 1 1 output 0 set
 name 1 set-new

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PLAN_VERSION = 8 };
+enum { PLAN_VERSION = 7 };
 
 struct plan_name {
     char *name;   /* below the root */

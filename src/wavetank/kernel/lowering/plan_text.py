@@ -23,7 +23,7 @@ from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase
 from wavetank.model.document.program import Program, Step, SyncStep
 from wavetank.trace.schema import UNKNOWN
 
-PLAN_VERSION = 8
+PLAN_VERSION = 7
 
 
 def lower(kernel: Kernel) -> str:

@@ -116,7 +116,7 @@ def test_an_mpi_open_that_failed_and_would_succeed_is_no_exact_one(
     assert row.differences == ((told,) if succeeds else ())
 
 
-PLAN = """wavetank-plan 8
+PLAN = """wavetank-plan 7
 ranks 1
 file 1 1 output 0 f
 phase 1 1
