@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from fold_builder import Event, trace_of
 from pydantic import ValidationError
@@ -12,6 +13,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.trace.arguments import MEMORY_VIEW, Memory
 from wavetank.trace.schema import FileView
+from wavetank.variants.own_places import Own, own_phase
 
 VIEWS = (FileView(0, 1, 1000, (0, 600), (250, 250)), FileView(0, 1, 1500, (500,), (500,)))
 N = 6  # calls of each kind
@@ -48,6 +50,13 @@ def test_ranks_of_a_phase_may_have_different_memory() -> None:
     (phase,) = model_of(events).phases
     assert phase.memory == ((0, 1),)
     assert [phase.memory_at(place, 0) for place in (0, 1)] == [0, 1]
+
+
+def test_a_rank_that_gets_a_file_of_its_own_keeps_its_memory() -> None:
+    events = [*calls(*[MEMORY_VIEW] * N), *calls(*[MEMORY_VIEW + 1] * N, rank=1)]
+    (phase,) = model_of(events).phases
+    had = np.array([[N * 500, 2 * N * 500]], dtype=np.int64)
+    assert own_phase(phase, 1, Own(2, 2, had)).memory == ((1,),)
 
 
 @pytest.mark.parametrize("fold", [False, True])
