@@ -42,6 +42,15 @@ class Loaded:
     prices: PriceTable | None
     other_prices: tuple[PriceTable, ...] = ()
 
+    def missing_everywhere(self) -> list[str]:
+        """Why applications can be performed on no cluster, each program once; of one that some cluster has nothing."""
+        found = []
+        for program in dict.fromkeys(each.program for each in self.applications):
+            lacks = [cluster.why_without(program) for cluster in self.clusters]
+            if lacks and lacks[0] is not None and None not in lacks:
+                found.append(lacks[0])
+        return found
+
 
 def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> Loaded:
     """Read every file of a campaign.

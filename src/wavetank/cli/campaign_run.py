@@ -10,7 +10,7 @@ import click
 from wavetank.cli.campaign_cost import bills_after, cost_words, rented
 from wavetank.cli.campaign_tables import MEASUREMENTS, PLAN, REFUSED, Planned
 from wavetank.cli.output import print_tables
-from wavetank.errors import MeasurementError
+from wavetank.errors import MeasurementError, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,10 +58,14 @@ def run_plan(
     ``answer``: what to choose comes first, in words. ``show`` prints the comparison in another way.
 
     Raises:
+        SpecError: a program that performs kernels is on no cluster.
         MeasurementError: nothing can be measured, or a part of the plan failed.
     """
     from wavetank.campaign.load import keep_copies
 
+    missing = loaded.missing_everywhere()
+    if missing:
+        raise SpecError(f"campaign {loaded.spec.name} cannot start:\n  " + "\n  ".join(missing))
     if not plan.runs:
         _print_plan(loaded, plan, None, output_format)
         raise MeasurementError(

@@ -31,7 +31,7 @@ from wavetank.cluster.state import directory_of
         ({"scale": 2}, "instances of a cloud are as they are"),
         ({"placement": "spread", "nodes": {"compute": 7, "io": 1}}, "has room for 7 instances in a zone"),
         ({"io_instance": {"name": "c6g.large"}}, "x86_64 and arm64 in one cluster"),
-        ({"storage": {"on": "ebs", "devices": 2, "size": "20 GiB"}}, "makes one device of several: write raid0"),
+        ({"file_system": {"kind": "nfs"}, "storage": {"devices": 2, "size": "20 GiB"}}, "nfs has one server with one device on a node"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_named_before_anything_is_made(

@@ -44,8 +44,8 @@ def can_come_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
 
 
-def impossible(folder: Path, program: str) -> dict[str, str]:
-    """Cluster -> why it cannot be measured on, of a campaign on one cluster of each provider."""
+def impossible(folder: Path, program: str) -> tuple[dict[str, str], list[str]]:
+    """Of a campaign on one cluster of each provider: cluster -> why it cannot be measured on; why it is refused whole."""
     abyss_kernel().write(folder / "k.json")
     for name, more in PROVIDERS.items():
         (folder / f"{name}.yaml").write_text(yaml.safe_dump({"name": name} | BODY | more))
@@ -60,22 +60,22 @@ def impossible(folder: Path, program: str) -> dict[str, str]:
     spec = read_campaign(path)
     loaded = load_campaign(spec, folder, read_cluster)
     plan = make_plan(spec, loaded.applications, loaded.clusters)
-    return {part.cluster: part.reason for part in plan.impossible}
+    return {part.cluster: part.reason for part in plan.impossible}, loaded.missing_everywhere()
 
 
 def test_fio_is_asked_of_hosts_and_missing_here_only_for_nodes_made_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert impossible(tmp_path, "fio") == {
-        "here": "program: fio: fio is not installed: apt-get install fio"
-    }
+    why = "program: fio: fio is not installed: apt-get install fio"
+    assert impossible(tmp_path, "fio") == ({"here": why}, [])
 
     def examine(spec: object, needs: object) -> list[str]:
         assert needs == dict.fromkeys(("c1", "c2"), FIO)
         return ["c2: fio is missing: apt-get install fio"]
 
     monkeypatch.setattr(hosts, "examine", examine)
-    found = impossible(tmp_path, "fio")
+    found, refused = impossible(tmp_path, "fio")
+    assert refused == []
     assert set(found) == {"here", "hosts"}
     assert found["hosts"] == "program: fio: c2: fio is missing: apt-get install fio"
 
@@ -84,13 +84,14 @@ def test_ior_is_brought_from_this_machine_so_it_must_be_here_for_every_cluster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(load, "why_not_with", lambda kernel, program: None)  # it has no IOR line
-    found = impossible(tmp_path, "ior")
+    found, refused = impossible(tmp_path, "ior")
+    assert refused == [found["here"]]
     assert set(found) == set(PROVIDERS)
     assert all("IOR is not installed. Build it from its source" in why for why in found.values())
 
 
 def test_the_replay_needs_neither(tmp_path: Path) -> None:
-    assert impossible(tmp_path, "replay") == {}
+    assert impossible(tmp_path, "replay") == ({}, [])
 
 
 def test_of_the_nodes_of_a_slurm_job_nothing_is_known_before(tmp_path: Path) -> None:
