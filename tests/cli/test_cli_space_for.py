@@ -97,10 +97,26 @@ def test_the_space_with_the_fewest_servers_of_its_own_is_made_of_those_that_will
     assert first["doubts"] == "" and str(two) in first["campaign"]
     (space,) = found["spaces"]
     assert (space["state"], space["mode"], space["servers"]) == ("ready", "dedicated", 2)
-    # 54,080,000 B of files, a tenth more and 64 MiB, in whole MiB: 120.7 MiB.
-    assert space["size_bytes"] == 121 * MIB
+    # Each server may get all 54,080,000 B of files, a tenth more and 64 MiB: 120.7 MiB; and has 320 MiB at least.
+    assert space["size_bytes"] == 2 * 320 * MIB
     again = ask.create("--campaign", two, "--campaign", three)
     assert again["spaces"][0]["id"] == space["id"]
+
+
+def test_files_without_stripes_may_all_lie_on_one_server(ask, tmp_path):
+    weight = 500 * MIB  # of each of two files; 80,000 B are written beside them
+    abyss_kernel(weight=weight).write(tmp_path / "k.json")
+    for stripe, share in (({}, 1165), ({"stripe": {"kind": "sharded", "size": "4 MiB"}}, 615)):
+        # 1,000.1 MiB, a tenth more and 64 MiB are 1,164.1 MiB; of half of it 614.04 MiB.
+        folder = measured(
+            tmp_path / f"of{share}",
+            SIX,
+            file_system=GLUSTER | stripe,
+            io=2,
+            kernel=abyss_kernel(weight=weight),
+        )
+        found = ask.create("--campaign", folder, "--mode", "dedicated", "--dry-run")
+        assert found["spaces_for_a_kernel"][0]["size_bytes"] == 2 * share * MIB
 
 
 def test_a_shared_space_is_taken_where_that_it_was_measured_alone_is_accepted(ask, tmp_path):

@@ -63,12 +63,16 @@ class Need:
     access: tuple[Access, ...] = ()
     accepted: Collection[str] = ()
 
-    def size_of(self, kind: Kind) -> int:
-        """Bytes of a space of a kind, whole MiB where nobody said how many."""
+    def size_of(self, kind: Kind, servers: int, stripe_bytes: int | None) -> int:
+        """Bytes of a space; where nobody said how many, the share of each server in whole MiB.
+
+        Files without stripes may all lie on one server, so that each share holds all of them.
+        """
         if self.size is not None:
             return self.size
-        needed = self.bytes + self.bytes // OWN_SHARE + OWN_BYTES
-        return max(-(-needed // MIB) * MIB, KINDS[kind].smallest_bytes)
+        held = self.bytes if stripe_bytes is None else -(-self.bytes // servers)
+        share = -(-(held + held // OWN_SHARE + OWN_BYTES) // MIB) * MIB
+        return servers * max(share, KINDS[kind].smallest_bytes)
 
 
 @dataclass(frozen=True)
@@ -195,7 +199,7 @@ def _judged(need: Need, of: ClassAnswer, evidence: Evidence, served: Served) -> 
     try:
         asked = SpaceRequest(
             name=need.name,
-            size=need.size_of(of.kind),
+            size=need.size_of(of.kind, served.servers, served.stripe_bytes),
             kind=of.kind,
             mode=of.mode,
             servers=served.servers,
