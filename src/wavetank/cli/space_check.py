@@ -104,6 +104,8 @@ def _mounted(space: Space, at: Path | None) -> Path:
             f"space {space.name!r} is {space.state} and was never ready: wait for it ('wavetank space show {space.name}')"
         )
     how = f"mount -t {space.kind} {MOUNT_OPTIONS.get(space.kind, '')}{space.export} DIR"
+    if space.kind == "glusterfs":
+        how = f"wavetank space volume {space.name} >FILE; mount -t glusterfs FILE DIR"
     if at is None:
         raise UsageError(
             f"mount space {space.name!r} on this machine, and say where with --at. As root: {how}"
@@ -111,13 +113,27 @@ def _mounted(space: Space, at: Path | None) -> Path:
     place = at.resolve()
     for folder in (place, *place.parents):
         if there := mounts_at(str(folder)):
-            if there[-1].source == space.export:
+            if is_of(there[-1].source, space):
                 return place
             raise UsageError(
                 f"--at: {at} is on {there[-1].source}, which is mounted at {folder}, and not on space {space.name!r} "
                 f"({space.export}). As root: {how}"
             )
     raise UsageError(f"--at: what {at} is on cannot be told. As root: {how}")
+
+
+def is_of(source: str, space: Space) -> bool:
+    """Whether what is mounted from a source is a space: by its export, or by the file that GlusterFS was mounted with."""
+    from wavetank.service.core.volume import Volume
+
+    if source == space.export:
+        return True
+    if space.kind != "glusterfs" or space.export is None or not source.startswith("/"):
+        return False
+    try:
+        return Path(source).read_text(encoding="utf-8") == Volume.of(space.export).client_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _performed(kernel: Kernel, at: Path, repetitions: int) -> tuple[Estimate, str]:
