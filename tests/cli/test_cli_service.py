@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from wavetank.cli.main import cli
 from wavetank.errors import ServiceError, UsageError
 from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection, as_tenant
+from wavetank.service.core.volume import Volume
 from wavetank.service.store.folder import open_store
 
 __all__ = ["kind_that_can_do_all"]
@@ -94,6 +96,27 @@ def test_a_tenant_makes_changes_and_removes_a_space(terminal):
     (gone,) = terminal.rows("space delete data --wait")
     assert gone["state"] == "gone"
     assert terminal.rows("space list") == []
+
+
+def test_a_space_of_bricks_is_mounted_by_a_file(terminal, monkeypatch):
+    maker, bricks = terminal.service.driver.maker, (("10.0.0.3", 24100), ("10.0.0.4", 24101))
+    terminal(CREATE)
+    with pytest.raises(ServiceError, match="'data' is requested and was never ready"):
+        terminal("space volume data")
+    find = maker.find
+
+    def found(space):
+        seen = find(space)
+        return seen and dataclasses.replace(seen, export=Volume(space, bricks).export())
+
+    monkeypatch.setattr(maker, "find", found)
+    terminal.service.driver.settle()
+    text = terminal("space volume data")
+    (space,) = terminal.rows("space list")
+    assert text == Volume(space["id"], bricks).client_file()
+    terminal("space create other --size 1GiB --kind orangefs --mode dedicated")
+    with pytest.raises(ServiceError, match="'other' is of orangefs, which is mounted without"):
+        terminal("space volume other")
 
 
 def test_what_failed_is_told_and_can_be_tried_again(terminal):

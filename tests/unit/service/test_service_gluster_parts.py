@@ -1,0 +1,124 @@
+"""A space of GlusterFS is told from what each of its servers has of it: scripts are answered here, and no server is asked."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from service_fakes import GIB, NOON, ip, request, server, tenant
+
+from wavetank.cluster.host import Finished
+from wavetank.errors import RemoteCommandError, ServiceError
+from wavetank.service.core import changes
+from wavetank.service.core.orders import Order
+from wavetank.service.core.records import Held, Usage
+from wavetank.service.core.refusals import Refused
+from wavetank.service.makers import images
+from wavetank.service.makers.glusterfs import bricks
+from wavetank.service.makers.glusterfs.maker import GlusterMaker
+from wavetank.service.makers.images import Image
+
+RULES = (ip("10.0.0.7"),)
+
+
+class Answers:
+    """A host that answers what it has; see ``on`` and ``served``."""
+
+    def __init__(self, number: int) -> None:
+        self.name, self.address = f"io{number}", f"10.0.0.{number + 1}"
+        self.on: Image | None = None
+        self.served = True
+        self.away = False
+
+    def run(self, argv, **others):
+        if self.away:
+            raise RemoteCommandError(self.name, argv, 255, "no route to host")
+        image = self.on
+        told = ""
+        if image is not None and argv[2] == images.LIST:
+            mounted = "mounted" if image.mounted else "unmounted"
+            told = f"space\t{image.space}\t{image.device}\t{image.size_bytes}\t{mounted}\t{image.state}\t{image.rules}\n"
+        elif image is not None and self.served:
+            assert argv[2] == bricks.RUNNING
+            told = f"{image.space} {bricks.hash_of(self, image)}\n"
+        return Finished(told, "", 0.0)
+
+
+class Servers:
+    """Two servers with all of a space, which may be changed, and what the service knows."""
+
+    def __init__(self) -> None:
+        self.hosts = {f"io{i}": Answers(i) for i in range(2)}
+        self.held = [Held(server=server(node, 9 * GIB), free={"/dev/d0": 9 * GIB}) for node in self.hosts]  # fmt: skip
+        asked = request(servers=2, size=2 * GIB, access=RULES)
+        space, shares = changes.create("sp-1", tenant(), asked, Usage(), self.held, NOON)
+        self.wanted = Order(space, shares)
+        for number, host in enumerate(self.hosts.values()):
+            rules = bricks.rules_text(24100 + number, RULES)
+            host.on = Image("sp-1", "/dev/d0", GIB, True, "whole", rules)
+        self.maker = GlusterMaker(self, self.hosts)
+
+    def servers(self):
+        return self.held
+
+    def order(self, space):
+        if space != "sp-1":
+            raise Refused("unknown", "no such space")
+        return self.wanted
+
+    def change(self, node, **changed):
+        self.hosts[node].on = dataclasses.replace(self.hosts[node].on, **changed)
+
+
+@pytest.fixture
+def two() -> Servers:
+    return Servers()
+
+
+def test_a_space_is_whole_with_all_of_its_parts(two):
+    found = two.maker.find("sp-1")
+    assert (found.whole, found.access) == (True, frozenset(RULES))
+    assert found.shares == {("io0", "/dev/d0"): GIB, ("io1", "/dev/d0"): GIB}
+    assert found.export == "glusterfs:10.0.0.1:24100,10.0.0.2:24101/sp-1"
+    assert two.maker.there().spaces == {"sp-1": found}
+
+
+@pytest.mark.parametrize("changed", [{"mounted": False}, {"state": "growing"}, {"state": "unmade"}])
+def test_a_part_that_is_not_whole_is_the_spaces(two, changed):
+    two.change("io1", **changed)
+    assert not two.maker.find("sp-1").whole
+
+
+def test_a_part_that_is_not_served_or_by_other_rules_is_the_spaces(two):
+    two.hosts["io1"].served = False
+    assert not two.maker.find("sp-1").whole
+    two.hosts["io1"].served = True
+    two.change("io1", rules=bricks.rules_text(24101, (ip("10.0.0.8"),)))
+    assert two.maker.find("sp-1").access == {ip("10.0.0.8")}
+    two.change("io1", rules=bricks.rules_text(24101, RULES))
+    two.change("io0", rules=bricks.rules_text(24100, ()))
+    assert two.maker.find("sp-1").access == set()
+
+
+def test_a_part_that_is_gone_is_missed_and_not_made_anew(two):
+    two.hosts["io0"].on = None
+    found = two.maker.find("sp-1")
+    assert (found.whole, set(found.shares)) == (False, {("io1", "/dev/d0")})
+    with pytest.raises(ServiceError, match="server io0 has no such space any more"):
+        two.maker.resize(two.wanted)
+    two.hosts["io1"].on = None
+    assert two.maker.find("sp-1") is None
+
+
+def test_of_a_space_on_a_server_that_is_away_nothing_is_known(two):
+    two.hosts["io1"].away = True
+    there = two.maker.there()
+    assert (dict(there.spaces), list(there.away)) == ({}, ["io1"])
+    with pytest.raises(ServiceError, match="no route to host"):
+        two.maker.find("sp-1")
+
+
+def test_a_space_that_the_service_never_heard_of_is_told(two):
+    for node in two.hosts:
+        two.change(node, space="sp-2")
+    assert set(two.maker.there().spaces) == {"sp-2"}
