@@ -45,6 +45,8 @@ def pytest_configure() -> None:
     # Two ranks of ABYSS-P 2.3.5 that send to each other while both have a message to read wait for ever (seen on a busy
     # machine): its messages of up to 16 KiB are sent without waiting for the other's receive.
     os.environ.setdefault("OMPI_MCA_btl_vader_eager_limit", "32768")
+    # Some tests run a part of the suite inside of something, and read what it prints: this run's options are not theirs.
+    os.environ.pop("PYTEST_ADDOPTS", None)
     settings.register_profile(
         "no times", deadline=None, suppress_health_check=[HealthCheck.too_slow]
     )

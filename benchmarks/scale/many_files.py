@@ -1,14 +1,14 @@
 """How time and memory grow with the number of files: every stage from the trace to the report of a program of small files.
 
     .venv/bin/python benchmarks/scale/many_files.py [--files 10000 100000] [--ranks 64] [--folder DIRECTORY]
-        [--program metadata_only]
+        [--program metadata_only|renamed]
 
 Each rank writes its share of the files, of sizes that follow no rule, and reads them again in random order. Ranks of
-"metadata_only" make their files, ask for the status of each and remove them, and move no data. The ranks are processes
-of a shell that run one after another, not of a launcher, so that two cores do for 64 of them. Every command of wavetank
-is a process of its own: printed are its processor time, its time by the clock, its peak resident memory, and the
-processor time for each call that was traced. Growth is the ratio to the size before: as many times as many files should
-take as many times as long.
+"metadata_only" make their files, ask for the status of each and remove them, and move no data. Ranks of "renamed"
+write each file under another name and rename it. The ranks are processes of a shell that run one after another, not of
+a launcher, so that two cores do for 64 of them. Every command of wavetank is a process of its own: printed are its
+processor time, its time by the clock, its peak resident memory, and the processor time for each call that was traced.
+Growth is the ratio to the size before: as many times as many files should take as many times as long.
 The limits of this project, at 1,000,000 files on 64 ranks: 60 s and 2 GiB for `model` and for `kernel` each.
 The replay's ranks run all at once; "start" is the replay program that reads its plan and performs nothing. Both need
 Open MPI, and their memory is that of the largest process; --skip start replay leaves them out. "diff" compares the
@@ -36,6 +36,7 @@ UNTIMED = ("campaign",)  # what a stage needs, and is none
 CALLS_A_FILE = {
     "small_files": 7,  # open, write, close; open, fstat, read, close
     "metadata_only": 4,  # open, close; stat; unlink
+    "renamed": 4,  # open, write, close; rename
 }
 
 

@@ -1,6 +1,7 @@
-/* What a stored loop becomes in the fold table. One whose operations differ from repetition to repetition in
- * nothing but place, time, and handles that each repetition opens and closes becomes rows with a loop number,
- * one for each operation of its body; any other is taken apart. See FoldTable in
+/* What a stored loop becomes in the fold table: rows with a loop number, one for each operation of its body,
+ * or single rows. It stays a loop where operations differ from repetition to repetition in nothing but place,
+ * time, and handles that each repetition opens and closes; else it is taken apart. Rows with a loop number
+ * stand for any number of repetitions, so that a model's work does not grow with these. See FoldTable in
  * src/wavetank/trace/schema.py. */
 #include "decode.h"
 

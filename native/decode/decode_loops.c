@@ -1,4 +1,6 @@
-/* Reads the loops and times of a group. The other direction of loop_codes.c. */
+/* Reads the loops and times of a group. The other direction of loop_codes.c. Whether loops lie side by side
+ * or inside of each other is checked here, once, for tails too. All that follows goes by it without looking.
+ */
 #include "decode.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* Stored folds to the columns of the fold table, loops in the form that decode_forms.c finds for them. */
+/* Stored folds to the columns of the fold table, loops in the form that decode_forms.c finds for them. Of a
+ * loop its first repetition and its spans are stored. The times of the others are shares of the spans, by
+ * which what is nested in time stays nested. */
 #include "decode.h"
 
 #include <string.h>

@@ -1,4 +1,6 @@
-/* Reads the rows of a tail (struct wt_tail): what a killed process had not coded yet. */
+/* Reads the rows of a tail (struct wt_tail): what a killed process had not coded yet. A kill leaves no time
+ * to code them. So they lie there as the tracer works on them, and their times are still in units of its
+ * clock. */
 #include "decode.h"
 
 #include <string.h>

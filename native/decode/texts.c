@@ -1,5 +1,5 @@
-/* Columns of texts: which are equal, by hash tables in time linear in the texts. No object is made of a text.
- */
+/* Columns of texts: which are equal, by hash tables in time linear in the texts. No object is made of a text:
+ * the names and facts of a million files, as Python's objects, took two thirds of a model's time. */
 #include "decode.h"
 #include "decode_files.h"
 

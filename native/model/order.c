@@ -1,4 +1,6 @@
-/* Orders: numbers of one to eight bytes, one for each operation, looked at once. */
+/* Orders: numbers of one to eight bytes, one for each operation, looked at once. They stay as narrow as they
+ * come, mostly one byte, since an irregular order has a number for each operation up to the model. Passes are
+ * compiled for each of the usual widths, so that their loops do not ask for it. */
 #define _GNU_SOURCE /* memmem */
 #include "model.h"
 

@@ -1,5 +1,6 @@
-/* The survey of rows that are as those some rows before them, but for their places or sizes: of operations of
- * one kind, and of loops. Whole columns are compared, and what is known is copied. */
+/* The survey of rows that are as those some rows before them, but for their places or sizes. Such are
+ * operations of one kind, and loops. Whole columns are compared in wide registers and what is known is
+ * copied, which costs less than to decide about each row anew. */
 #include "survey.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Operations of several kinds that take turns: numbered, judged whether an order repeats itself, put strand
- * by strand. */
+ * by strand. In turn they are neither runs nor loops; within a strand they fold as if nothing lay between.
+ * Whether they are woven is decided by their order alone, not by where they go or how they were folded. */
 #include "strands.h"
 
 #include <string.h>

@@ -1,4 +1,7 @@
-/* Attributes, errors, and the frame that every call has. */
+/* Attributes, errors, and the frame that every call has. They are together, since each reply ends with
+ * attributes or an error; the calls of the other files stand on them. A call has its caller's user and group,
+ * as the server decides what is allowed. A server may leave attributes out of a reply, and is then asked for
+ * them. */
 #include "mount.h"
 
 #include <errno.h>

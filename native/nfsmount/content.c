@@ -1,4 +1,7 @@
-/* Content: opening, reading, writing, and having it on the server's disk. */
+/* Content: opening, reading, writing, and having it on the server's disk. An open asks for the attributes:
+ * the kernel may keep its pages only if no other node has changed the file since. Writes are committed at
+ * close and fsync. A server that restarted before may have lost them, so that another verifier is an I/O
+ * error. */
 #include "mount.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* Listing directories: one READDIR a request; the server's cookies are the kernel's offsets. */
+/* Listing directories: one READDIR a request; the server's cookies are the kernel's offsets, so that no
+ * listing is kept between requests. */
 #include "mount.h"
 
 #include <errno.h>

@@ -5,6 +5,8 @@
  *     direct (no page cache) sync (writes are on disk when they return)
  *     keepalive=60 (seconds between calls that do nothing)
  *
+ * Debian 12 has nothing else that mounts NFS over FUSE. Where the kernel has a client, that one is used.
+ *
  * Stays in the foreground until it is unmounted or the server is gone. Locks are local to the node.
  */
 #include "mount.h"

@@ -1,4 +1,6 @@
-/* Names: looking up, making, renaming and removing them. */
+/* Names: looking up, making, renaming and removing them. NFS 3 knows no open files: one that is removed while
+ * it is open gets a hidden name, and goes when it is closed. A server may leave handles and attributes out of
+ * a reply, and is then asked for them. */
 #include "mount.h"
 
 #include <errno.h>

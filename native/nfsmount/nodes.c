@@ -1,5 +1,7 @@
 /* What the mount knows: its client of the server, and by file handle the files and directories that the
- * kernel knows. */
+ * kernel knows. FUSE names a file by a number, NFS by a handle. The number is the address of the node with
+ * the handle, so that no table from numbers is needed. A node stays until the kernel has forgotten each
+ * look-up of it. */
 #include "mount.h"
 
 #include <stdlib.h>

@@ -2,6 +2,9 @@
  *
  * The map is a text file that the tool writes, a line a node:
  *   NAME PID START_TICKS node|switch|user-node|user-switch|here|guest:ADDRESS:PORT PROCS[,PROCS...]
+ *
+ * Launchers start the ranks of other hosts by a program like ssh: so nodes need neither sshd nor keys. A
+ * process number of the map may be another process's by now, so that its start is compared.
  */
 #include "node.h"
 

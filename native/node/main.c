@@ -8,6 +8,9 @@
  *   wavetank-node agent ADDRESS:PORT CALLER FILE                  (process 1 of a guest)
  *   wavetank-node costs                                           (of a system call and an interrupt, ns)
  *
+ * A process joins cgroups and namespaces for itself and its children alone. So nodes are made and entered by
+ * a program of their own, not by calls of the tool.
+ *
  * create prints "PID START_TICKS" of the node's process 1, which stays.
  */
 #include "node.h"

@@ -1,4 +1,6 @@
-/* Small steps that making and entering a node share. */
+/* Small steps that making and entering a node share. A step that fails ends the program: a command that went
+ * on outside of its cgroups would be found and ended by nobody. Process numbers are used again, so that a
+ * process is known by when it started, too. */
 #include "node.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* The life of a traced process: start, fork, exec, exit, and the tracer's own faults. */
+/* The life of a traced process: start, fork, exec and exit. Tracing goes on behind the last destructor, since
+ * the C library flushes its streams after it. A child of fork starts anew: what was recorded before is its
+ * parent's, and so are the handles of what is open. */
 #define _GNU_SOURCE
 #include "lifecycle.h"
 #include "child_processes.h"

@@ -1,5 +1,6 @@
-/* What this process runs: its command line, whether it is a part of the application at all, and which files
- * are its own text or work files. */
+/* What this process runs: its command line, whether it is a part of the application, and which files are its
+ * own text or work files. Launchers inherit the preloaded library as the ranks do, and would be counted among
+ * these. A script is read like data and is none. */
 #define _GNU_SOURCE
 #include "process.h"
 #include "files/files.h"

@@ -1,4 +1,5 @@
-/* Programs that a traced process starts and that will not load this library: it is noted why. */
+/* Programs that a traced process starts and that will not load this library: it is noted why. Their I/O is
+ * missing in the trace, and only the process that starts them can say so. */
 #define _GNU_SOURCE
 #include "untraced_programs.h"
 #include "record/record.h"

@@ -196,6 +196,19 @@ def test_a_campaign_stopped_later_compares_what_it_has(folder, faked):
     assert [each["n_repetitions"] for each in found["configurations"]] == [1]
 
 
+def test_a_campaign_that_was_stopped_says_what_is_kept_and_how_to_go_on(
+    folder, faked, monkeypatch, capsys
+):
+    words = ["campaign", "run", str(folder / "campaign.yaml"), "--fresh"]
+    monkeypatch.setattr("sys.argv", ["wavetank", *words])
+    faked.results = [abyss_result, abyss_result, KeyboardInterrupt()]
+    with pytest.raises((KeyboardInterrupt, click.Abort)):
+        cli.main(words, standalone_mode=False)
+    again = " ".join(words[:-1])  # --fresh would forget what is kept
+    said = f"wavetank: 2 of 9 measurements kept; run again: wavetank {again}\n"
+    assert said in capsys.readouterr().err
+
+
 def test_every_measurement_is_listed_with_what_it_was_made_with(folder, faked):
     faked.raw_output = RawOutput("said by the replay\n", "warned by the launcher\n")
     call("run", folder / "campaign.yaml")

@@ -68,6 +68,21 @@ def test_a_plan_of_nothing_fails_with_the_reason(study: Path) -> None:
     assert "needs 40 compute nodes" in result.output or "need 80 compute nodes" in result.output
 
 
+def test_a_study_that_is_stopped_says_what_is_kept_and_how_to_go_on(
+    study: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("wavetank.interfere.run.run_study", stopped)
+    monkeypatch.setattr("sys.argv", ["wavetank", "interfere", str(study), "--fresh"])
+    result = invoke(study, "--fresh")
+    assert result.exit_code != 0
+    said = " ".join(result.stderr.split())
+    assert "wavetank: 0 of " in said
+    assert f"runs kept; run again: wavetank interfere {study}" in said and "--fresh" not in said
+
+
 def test_a_study_runs_goes_on_and_is_reported(study: Path, tmp_path: Path) -> None:
     first = invoke(study, "--format", "json")
     assert first.exit_code == 0, first.output

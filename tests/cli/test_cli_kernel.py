@@ -187,6 +187,17 @@ def test_replay_prepares_performs_and_writes_a_result(made, root):
     assert (root / "work.dat").stat().st_size == 6 * 4096
 
 
+def test_replay_prints_all_phases_together(made, root):
+    done = run(replay.command, made / "kernel.json", "--root", root, "--format", "json")
+    body = json.loads(done.stdout)
+    (row,), (time,) = body["totals"], body["io_time"]
+    # 3 blocks of 4096 B are read and 3 written, one a call.
+    assert (row["bytes"], row["operations"]) == (6 * 4096, 6)
+    assert row["io_time_s"] == time["io_time_s"]
+    assert row["rate_bytes_per_s"] == pytest.approx(6 * 4096 / time["io_time_s"])
+    assert row["iops"] == pytest.approx(6 / time["io_time_s"])
+
+
 def test_replay_can_leave_nothing_behind(made, root):
     run(replay.command, made / "kernel.json", "--root", root, "--no-keep")
     assert list(root.iterdir()) == []

@@ -29,9 +29,7 @@ def run(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    pytest.importorskip(
-        "darshan", reason="PyDarshan is not installed (pip install 'wavetank[darshan]')"
-    )
+    pytest.importorskip("darshan", reason="PyDarshan is not installed (pip install darshan)")
     shutil.copy(LOG, tmp_path / "job.darshan")
     done = run(tmp_path, "model", "job.darshan", "-o", "m.json")
     assert done.returncode == 0, done.stderr
@@ -61,9 +59,7 @@ def test_a_kernel_is_made_of_the_posix_calls_and_says_so(model: Path) -> None:
 
 def test_a_log_with_offsets_keeps_the_level_and_what_was_collective(tmp_path: Path) -> None:
     # S3D-IO under MPICH: counters of each file MPIIO_COLL_WRITES 16 and MPIIO_INDEP_WRITES 1, the header.
-    pytest.importorskip(
-        "darshan", reason="PyDarshan is not installed (pip install 'wavetank[darshan]')"
-    )
+    pytest.importorskip("darshan", reason="PyDarshan is not installed (pip install darshan)")
     shutil.copy(DATA / "recorded/s3d_io_pnetcdf.mpich.darshan", tmp_path / "job.darshan")
     assert run(tmp_path, "model", "job.darshan", "-o", "m.json").returncode == 0
     done = run(tmp_path, "kernel", "m.json", "-o", "k.json")

@@ -91,3 +91,26 @@ def test_the_io_time_is_told_with_its_parts(tmp_path, faked):
     (row,) = json.loads(call(tmp_path, "--mapping", "2PxCN", "--format", "json").stdout)["io_time"]
     assert row["io_time_s"] == row["data_s"] + row["metadata_s"] + row["flush_s"]
     assert row["not_on_disk_bytes"] == 0
+
+
+def test_the_last_table_is_of_all_phases_together(tmp_path, faked):
+    body = json.loads(call(tmp_path, "--mapping", "2PxCN", "--format", "json").stdout)
+    # 2 readers of 27 MB and 4 writers of 20,000 B: 54.08 MB. Requests of 8191 B and of 4096 B: 2 x 3296 + 4 x 4.
+    # Reads are at once in 1 s, writes at once in 0.1 s.
+    (row,) = body["totals"]
+    assert (row["bytes"], row["operations"]) == (54_080_000, 6608)
+    assert row["rate_bytes_per_s"] == pytest.approx(54_080_000 / 1.1)
+    assert row["io_time_s"] == body["io_time"][0]["io_time_s"]
+    assert list(body)[-1] == "totals"
+
+
+def test_the_totals_alone_are_one_row_of_csv(tmp_path, faked):
+    head, row = call(tmp_path, "--mapping", "2PxCN", "--table", "totals").stdout.splitlines()
+    assert head == "bytes,operations,io_time_s,rate_bytes_per_s,iops"
+    assert row.startswith("54080000,6608,1.1,")
+
+
+def test_show_prints_the_totals_of_a_measurement_that_was_kept(tmp_path, faked):
+    call(tmp_path, "--mapping", "2PxCN", "-o", tmp_path / "m.json")
+    shown = CliRunner().invoke(cli, ["show", str(tmp_path / "m.json"), "--table", "totals"])
+    assert shown.stdout == call(tmp_path, "--mapping", "2PxCN", "--table", "totals").stdout

@@ -31,9 +31,7 @@ def run(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    pytest.importorskip(
-        "darshan", reason="PyDarshan is not installed (pip install 'wavetank[darshan]')"
-    )
+    pytest.importorskip("darshan", reason="PyDarshan is not installed (pip install darshan)")
     shutil.copy(LOG, tmp_path / "job.darshan")
     return tmp_path
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import click
 import pytest
 from click.testing import CliRunner
-from service_fakes import kind_that_can_do_all
+from service_fakes import kind_that_can_do_all, request
 from service_web import Service
 
 from wavetank.cli.main import cli
@@ -21,6 +21,7 @@ from wavetank.errors import ServiceError, UsageError
 from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection, as_tenant
 from wavetank.service.core.volume import Volume
+from wavetank.service.csi.mounts import Mount
 from wavetank.service.store.folder import open_store
 
 __all__ = ["kind_that_can_do_all"]
@@ -114,9 +115,42 @@ def test_a_space_of_bricks_is_mounted_by_a_file(terminal, monkeypatch):
     text = terminal("space volume data")
     (space,) = terminal.rows("space list")
     assert text == Volume(space["id"], bricks).client_file()
-    terminal("space create other --size 1GiB --kind orangefs --mode dedicated")
-    with pytest.raises(ServiceError, match="'other' is of orangefs, which is mounted without"):
+    store, now = terminal.service.store, terminal.service.now()
+    store.create_space("ann", request("other", kind="nfs"), now, "ann")
+    with pytest.raises(ServiceError, match="'other' is of nfs, which is mounted without"):
         terminal("space volume other")
+
+
+def test_a_space_is_mounted_once_and_over_nothing_else(terminal, tmp_path, monkeypatch):
+    terminal(CREATE)
+    at, mounted, done = tmp_path / "at", [], []
+    with pytest.raises(ServiceError, match="'data' is requested and was never ready"):
+        terminal(f"space mount data {at}")
+    terminal.service.driver.settle()
+    (space,) = terminal.rows("space list")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    with pytest.raises(ServiceError, match="only root mounts"):
+        terminal(f"space mount data {at}")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("wavetank.service.csi.mounts.mounts_at", lambda _: mounted)
+    monkeypatch.setattr(
+        "wavetank.cli.space_mount.mount_on", lambda _, space, at: done.append((space.id, at))
+    )
+    terminal(f"space mount data {at}")
+    assert done == [(space["id"], str(at))]
+    assert f"'umount {at}' unmounts it" in terminal.told[-1]
+    mounted.append(Mount(str(at), space["export"], ("0:1", "/"), False))
+    terminal(f"space mount data {at}")
+    assert "already" in terminal.told[-1] and len(done) == 1
+    mounted[:] = [Mount(str(at), "/dev/other", ("0:1", "/"), False)]
+    with pytest.raises(UsageError, match="/dev/other is mounted there"):
+        terminal(f"space mount data {at}")
+    mounted.clear()
+    at.mkdir()
+    (at / "file").touch()
+    with pytest.raises(UsageError, match="is not empty"):
+        terminal(f"space mount data {at}")
+    assert len(done) == 1
 
 
 def test_what_failed_is_told_and_can_be_tried_again(terminal):

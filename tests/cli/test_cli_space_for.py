@@ -39,9 +39,7 @@ def ask(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     abyss_kernel().write(tmp_path / "k.json")
     with open_store(tmp_path / "service") as store:
-        service = Service(
-            store, tmp_path / "made"
-        )  # it makes glusterfs and orangefs, on three servers
+        service = Service(store, tmp_path / "made")  # it makes glusterfs, on three servers
 
         @contextmanager
         def tenant(url, token, authority=None):
@@ -161,7 +159,7 @@ def test_a_measurement_that_says_otherwise_of_the_same_space_is_not_passed_over(
     slow = measured(tmp_path / "slow", [3 * s for s in SIX], file_system=GLUSTER, io=2)
     both = ("--campaign", fast, "--campaign", slow, "--mode", "dedicated")
     found = ask.create(*both, fails=(MeasurementError, "cannot be told"))
-    assert [row[2] for row in rows(found)] == ["will not do", "cannot be told", "not measured"]
+    assert [row[2] for row in rows(found)] == ["will not do", "cannot be told"]
     assert str(slow) in found["spaces_for_a_kernel"][1]["why"]
     # One that carries a doubt which nobody accepted does not speak against one that carries none.
     doubted = measured(
@@ -181,7 +179,6 @@ def test_what_was_not_measured_is_said_with_the_commands_that_measure_it(ask):
     assert rows(found) == [
         ("glusterfs", "dedicated", "not measured", None),
         ("glusterfs", "shared", "not measured", None),
-        ("orangefs", "dedicated", "not measured", None),
     ]
     lines = [
         line.partition("to measure: ")[2] for line in ask.told.splitlines() if "to measure" in line

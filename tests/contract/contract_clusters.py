@@ -114,12 +114,20 @@ def aws_cluster(file_system: dict[str, Any], n_io: int, **cloud: str) -> dict[st
     }
 
 
+AWS_CLUSTERS = {
+    # an image of somebody's own: on debian-12 the kernel's server is preferred, and nodes have none
+    "aws-nfs": aws_cluster({"kind": "nfs"}, 1, image=OWN_IMAGE),
+    "aws-glusterfs": aws_cluster({"kind": "glusterfs"}, 2),
+    "aws-cephfs": aws_cluster({"kind": "cephfs"}, 2),
+    "aws-gateway": aws_cluster(
+        {"kind": "gateway", "behind": "glusterfs", "gateways": 1}, 2, image=OWN_IMAGE
+    ),
+    "aws-orangefs": aws_cluster(  # no distribution has it: an image of one's own does
+        {"kind": "orangefs", "prefix": os.environ.get("WAVETANK_TEST_ORANGEFS")}, 2, image=OWN_IMAGE
+    ),
+}
 if IN_AWS:
-    CLUSTERS = {
-        # an image of somebody's own: on debian-12 the kernel's server is preferred, and nodes have none
-        "aws-nfs": aws_cluster({"kind": "nfs"}, 1, image=OWN_IMAGE),
-        "aws-glusterfs": aws_cluster({"kind": "glusterfs"}, 2),
-    }
+    CLUSTERS = AWS_CLUSTERS
 
 
 def spec_of(kind: str, suffix: str) -> ClusterSpec:
@@ -129,6 +137,6 @@ def spec_of(kind: str, suffix: str) -> ClusterSpec:
             "name": os.environ.get("WAVETANK_TEST_NAME", f"t{os.getpid()}-{suffix}"),
             "instance": INSTANCE,
             "storage": {"size": "512 MiB"},
-            **CLUSTERS[kind],
+            **{**AWS_CLUSTERS, **CLUSTERS}[kind],
         }
     )

@@ -243,6 +243,10 @@ def test_every_rank_s_operations_are_those_of_a_traced_run_on_this_machine(
     plain = [*FAMILIES["openmpi"][2], "-np", str(n), str(binary), *arguments]
     trace(plain, tmp_path / "here.trace", CaptureOptions())
     ok(cluster, "--launcher", "none", "--", "rm", "-f", "out")
+    if (
+        cluster.spec.file_system.kind == "moosefs"
+    ):  # of two nodes that create a file at once one fails there
+        ok(cluster, "--launcher", "none", "--", "touch", "out")
     copied = ["sh", "-c", "cat > app && chmod +x app"]
     ok(cluster, "--launcher", "none", "--", *copied, stdin=binary.read_bytes())
     folder = tmp_path / "there.trace"

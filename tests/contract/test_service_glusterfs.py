@@ -12,6 +12,7 @@ from service_fakes import ip
 from spaces_service import MIB, SMALL, Service, serving
 
 from waiting import HANG_S
+from wavetank.cli.space_mount import mount_on
 from wavetank.errors import WavetankError
 from wavetank.service.core.records import Device, Server
 from wavetank.service.core.volume import Volume
@@ -31,7 +32,7 @@ def test_a_space_spreads_grows_while_it_is_written_and_goes(service: Service) ->
     space = service.create("ann", "life", stripe_size=4 * MIB)
     node = service.ann
     assert len(Volume.of(str(space.export)).bricks) == 2
-    service.mount(node, space, "/life")
+    mount_on(node, space, "/life")
 
     def on_servers(*argv: str) -> list[int]:
         at = service.mounted_at(space)

@@ -9,8 +9,9 @@ from service_fakes import ip
 from spaces_service import MIB, ROOM, Service, send, serving
 
 from waiting import HANG_S
+from wavetank.cli.space_mount import mount_on
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
-from wavetank.errors import WavetankError
+from wavetank.errors import ServiceError, WavetankError
 from wavetank.service.core.records import Device, Server
 from wavetank.service.daemon.registry import load_makers
 from wavetank.service.makers.hosts import NodesOfClusters
@@ -51,6 +52,19 @@ def test_a_space_is_mounted_grows_while_it_is_written_and_goes(service: Service)
     node.run(["umount", "/life"])
     service.delete(space)
     assert space.id not in service.folders()
+
+
+def test_a_tenant_mounts_its_space_and_is_told_what_to_do_where_it_may_not(
+    service: Service,
+) -> None:
+    space = service.create("ann", "own")
+    mount_on(service.ann, space, "/own")
+    service.ann.run(["sh", "-c", "echo kept > /own/file"])
+    assert service.ann.run(["cat", "/own/file"]).stdout == "kept\n"
+    service.ann.run(["umount", "/own"])
+    with pytest.raises(ServiceError, match="wavetank space grant own ADDRESS"):
+        mount_on(service.bob, space, "/own")
+    service.delete(space)
 
 
 def test_what_the_server_lost_when_it_started_again_is_put_back(service: Service) -> None:

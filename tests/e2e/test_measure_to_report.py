@@ -34,6 +34,8 @@ INSTANCE = {
     "disk_write": "100 MB/s",
 }
 REPETITIONS = 2
+NEVER_DONE = 1000
+"""Repetitions of a campaign that is stopped in the middle, however late the test sees that it is there."""
 OWN = f"e2e-{os.getpid()}"  # another run of these tests may be at work on this machine
 
 
@@ -46,7 +48,9 @@ def cluster(name: str, io_nodes: int, **file_system: object) -> dict[str, object
     }
 
 
-def write_campaign(folder: Path, assembled: Path, clusters: list[dict[str, object]]) -> None:
+def write_campaign(
+    folder: Path, assembled: Path, clusters: list[dict[str, object]], repetitions: int = REPETITIONS
+) -> None:
     """A campaign in its own folder, with the model and kernel of the traced assembler."""
     for name in ("abyss.model.json", "abyss.kernel.json"):
         shutil.copy(assembled / name, folder / name)
@@ -59,7 +63,7 @@ def write_campaign(folder: Path, assembled: Path, clusters: list[dict[str, objec
         ],
         "clusters": [f"{body['name']}.yaml" for body in clusters],
         "mappings": ["1PxCN", "2PxCN"],
-        "repetitions": REPETITIONS,
+        "repetitions": repetitions,
         "seed": 7,
         "prices": "papers-2016",
         "output": "out",
@@ -137,7 +141,8 @@ def test_a_campaign_measures_ranks_resumes_and_reports(
 def test_a_kill_in_the_middle_of_a_measurement_leaves_nothing_after_down_all(
     tmp_path: Path, assembled: Path, wavetank: Run, state_directory: Path
 ) -> None:
-    write_campaign(tmp_path, assembled, [cluster(f"{OWN}-killed", 1, kind="nfs")])
+    clusters = [cluster(f"{OWN}-killed", 1, kind="nfs")]
+    write_campaign(tmp_path, assembled, clusters, NEVER_DONE)
     before = machine_state(state_directory, f"{OWN}-killed")
 
     process = start(tmp_path, "campaign", "run", "campaign.yaml")
@@ -151,6 +156,7 @@ def test_a_kill_in_the_middle_of_a_measurement_leaves_nothing_after_down_all(
     wavetank("cluster", "down", "--all", cwd=tmp_path)
     assert machine_state(state_directory, f"{OWN}-killed") == before
 
+    write_campaign(tmp_path, assembled, clusters)
     wavetank("campaign", "run", "campaign.yaml", cwd=tmp_path)
     assert (tmp_path / "out" / "comparison.json").exists()
     assert machine_state(state_directory, f"{OWN}-killed") == before
@@ -161,7 +167,7 @@ def test_a_kill_in_the_middle_of_a_measurement_leaves_nothing_after_down_all(
 def test_a_stopped_campaign_takes_its_cluster_down_itself(
     tmp_path: Path, assembled: Path, state_directory: Path, stop: signal.Signals, moment: str
 ) -> None:
-    write_campaign(tmp_path, assembled, [cluster(f"{OWN}-stopped", 1, kind="nfs")])
+    write_campaign(tmp_path, assembled, [cluster(f"{OWN}-stopped", 1, kind="nfs")], NEVER_DONE)
     before = machine_state(state_directory, f"{OWN}-stopped")
 
     process = start(tmp_path, "campaign", "run", "campaign.yaml")

@@ -38,6 +38,13 @@ update t set b = 'x' where a % 7 = 0;
 delete from t where a > 300;
 vacuum;
 """
+LINKED = "import os; os.mkdir('linked')"
+OF_FILE = "os.link('folder/a', 'linked/a')"
+OF_LINK = "os.link('folder/link', 'linked/link', follow_symlinks=False)"
+MOVED = (
+    "import os; os.rename('folder/link', 'folder/moved'); open('folder/moved').close(); os.symlink('none', 'x'); "
+    "os.rename('x', 'y'); os.link('y', 'z', follow_symlinks=False); os.unlink('y')"
+)
 SERIAL = {
     "sqlite3": ["sqlite3", "db.sqlite", SQL],
     "tar c": ["tar", "cf", "archive.tar", "input", "folder"],
@@ -47,7 +54,10 @@ SERIAL = {
     "cp": ["cp", "-r", "folder", "other"],
     "cp over": ["cp", "input", "text"],
     "cp links over": ["cp", "-a", "folder/.", "there"],
-    "cp -al": ["cp", "-al", "folder", "linked"],
+    "cp -al": ["cp", "-al", "folder", "linked"],  # in the order of the directory: both are below
+    "link, then link of a link": [sys.executable, "-c", f"{LINKED}; {OF_FILE}; {OF_LINK}"],
+    "link of a link, then link": [sys.executable, "-c", f"{LINKED}; {OF_LINK}; {OF_FILE}"],
+    "links that move": [sys.executable, "-c", MOVED],
     "dd beside /": ["sh", "-c", "exec dd if=input of=other 5< /"],
     "tail -c": ["tail", "-c", "5000", "input"],
     "tail -n": ["tail", "-n", "5", "text"],

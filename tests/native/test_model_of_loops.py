@@ -17,7 +17,7 @@ from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import FoldTable, Trace
 
 TIMES = {
-    "provenance", "timeline", "requirements", "elapsed_s", "start_s", "end_s", "io_time_s",
+    "provenance", "timeline", "requirements", "elapsed_s", "start_s", "end_s", "io_time_s", "run_times",
 }  # fmt: skip
 
 

@@ -146,8 +146,8 @@ def test_a_phase_of_several_ranks_is_the_sum_of_its_ranks(tmp_path):
         facts = ",".join(
             f'"{key}":0'
             for key in ("elapsed_ns", "metadata_ns", "metadata_operations", "sync_ns", "syncs", "pause_wanted_ns",
-                        "pause_ns", "drift_ns", "extra_seeks", "long_reads", "waited_opens", "waited_reads",
-                        "other_results", "final_flush_ns")
+                        "pause_ns", "drift_ns", "extra_seeks", "long_reads", "waited_opens", "opens_again",
+                        "waited_reads", "other_results", "final_flush_ns")
         )  # fmt: skip
         facts += ',"not_on_disk":0,"started":[0,0],"io":{"spans":[]}'
         return f'{{"rank":{rank},"host":"h","mpi":"m",{facts},"compared":[0,0,0,0],"phases":[{phase}]}}\n'

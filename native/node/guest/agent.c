@@ -1,6 +1,7 @@
 /* Process 1 of a guest: runs the commands that come over its connection to the machine it is a guest of.
  *
  * Only that machine can reach it: the address that it answers to is on a link of the two alone.
+ * Another server of commands, sshd, needs keys, and takes longer to log in than a guest takes to boot.
  */
 #include "../node.h"
 #include "frames.h"

@@ -1,6 +1,8 @@
 /* Runs a command in a guest by its agent, with this process's streams, directory and environment.
  *
- * The command ends with this process: the agent ends it when the connection does.
+ * The command ends with this process: the agent ends it when the connection does. So a tool that is killed
+ * leaves nothing running in a guest. Answers are read while input is still to be sent: else each side could
+ * wait for the other for ever.
  */
 #include "../node.h"
 #include "frames.h"

@@ -1,4 +1,6 @@
-/* Sends and reads whole pieces of what an agent and its callers say. */
+/* Sends and reads whole pieces of what an agent and its callers say. A connection is a stream that hands over
+ * as many bytes as it likes: one call may end in the middle of a frame. That the other side is gone is a
+ * result and no signal: the agent then has a command to end. */
 #include "frames.h"
 
 #include "../node.h"

@@ -1,4 +1,6 @@
-/* The MPI-IO backend: opening and closing, views, and what moves no data. */
+/* The MPI-IO backend: opening and closing, views, and what moves no data. Of a file that MPI opened a plan
+ * has the MPI-IO calls alone: the POSIX calls below are the library's own, which it makes again. Types of
+ * views are made once, as a loop may set a view in each repetition. */
 #include "backends/mpiio.h"
 #include "failure.h"
 #include "ranks/ranks_mpi.h"

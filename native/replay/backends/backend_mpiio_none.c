@@ -1,4 +1,5 @@
-/* Stands in for MPI-IO where the program is built without MPI. */
+/* Stands in for MPI-IO where the program is built without MPI, so that the files that call it are the same in
+ * every build. The first such call of a plan ends the replay, and says which programs can make it. */
 #include "backends/backend.h"
 #include "failure.h"
 

@@ -1,5 +1,6 @@
 /* What all MPI-IO calls of the backend have in common: how they ended, and types for any number of bytes,
- * with gaps or without. */
+ * with gaps or without. MPI's counts are ints, so that more bytes than these can say need a type. It is kept,
+ * as calls that follow each other mostly have one size. */
 #include "backends/mpiio.h"
 #include "failure.h"
 

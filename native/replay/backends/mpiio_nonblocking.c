@@ -1,5 +1,6 @@
 /* MPI-IO data calls that are completed later: nonblocking ones by MPI_Wait, the first halves of split
- * collective ones by their second. */
+ * collective ones by their second. A split call has no request: the call that began it is kept with the file,
+ * and tells which one ends it. */
 #include "backends/mpiio.h"
 #include "failure.h"
 

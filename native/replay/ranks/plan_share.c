@@ -1,5 +1,5 @@
-/* A plan's text from rank 0 to all: to each rank what concerns all of them, and the names of the files that
- * it visits itself. */
+/* A plan's text from rank 0 to all: to each rank what concerns all of them, and the names of files that it
+ * visits itself. So a rank's memory does not grow with the files of the others. */
 #include "plan/plan.h"
 
 #include "failure.h"

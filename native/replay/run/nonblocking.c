@@ -1,4 +1,6 @@
-/* Data calls that are completed later: nonblocking ones and the first halves of split collective ones. */
+/* Data calls that are completed later: nonblocking ones and the first halves of split collective ones. Each
+ * has a buffer of its own until then, as another call must not change what it moves. What their completion
+ * takes is I/O time of the phase that began them. */
 #include "run/perform_parts.h"
 
 #include "failure.h"

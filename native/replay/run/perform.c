@@ -246,7 +246,8 @@ void wt_replay_renew(struct replay *r) {
     memset(r->unflushed, 0, (size_t)r->plan->n_files * sizeof *r->unflushed);
     wt_members_renew(r);
     r->metadata_ns = r->metadata_operations = r->sync_ns = r->syncs = 0;
-    r->extra_seeks = r->waited_opens = r->waited_reads = r->long_reads = r->other_results = 0;
+    r->extra_seeks = r->waited_opens = r->opens_again = r->waited_reads = r->long_reads = r->other_results =
+        0;
     r->compared = (struct compared){0};
     wt_progress_clear(r->progress);
 }

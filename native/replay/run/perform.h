@@ -71,6 +71,7 @@ struct replay {
     int64_t metadata_ns, metadata_operations, sync_ns, syncs, final_flush_ns;
     int64_t extra_seeks;      /* that the plan does not hold: the pointer was elsewhere */
     int64_t waited_opens;     /* that found no file at first, made by another rank later */
+    int64_t opens_again;      /* that the file system answered by "File exists", and may not */
     int64_t waited_reads;     /* that came before another rank's write of the bytes */
     int64_t long_reads;       /* that moved more than in the traced run: the file is larger */
     int64_t other_results;    /* calls that failed, or did not, unlike those of the traced run */

@@ -1,4 +1,6 @@
-/* A phase's members and the functions that make their calls, set up when a step first comes to the phase. */
+/* A phase's members and the functions that make their calls, set up when a step first comes to the phase. It
+ * is a file of its own, since data operations need it, and seeks, which they make, need it too. Files call
+ * each other in one direction. */
 #include "run/perform_parts.h"
 
 #include "failure.h"

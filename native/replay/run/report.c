@@ -53,13 +53,13 @@ void wt_report(struct replay *r) {
             ",\"metadata_operations\":%" PRId64 ",\"sync_ns\":%" PRId64 ",\"syncs\":%" PRId64
             ",\"pause_wanted_ns\":%" PRId64 ",\"pause_ns\":%" PRId64 ",\"drift_ns\":%" PRId64
             ",\"extra_seeks\":%" PRId64 ",\"long_reads\":%" PRId64 ",\"waited_opens\":%" PRId64
-            ",\"waited_reads\":%" PRId64 ",\"other_results\":%" PRId64 ",\"compared\":[%" PRId64 ",%" PRId64
-            ",%" PRId64 ",%" PRId64 "],\"final_flush_ns\":%" PRId64 ",\"not_on_disk\":%" PRId64
-            ",\"started\":[%" PRId64 ",%" PRId64 "]",
+            ",\"opens_again\":%" PRId64 ",\"waited_reads\":%" PRId64 ",\"other_results\":%" PRId64
+            ",\"compared\":[%" PRId64 ",%" PRId64 ",%" PRId64 ",%" PRId64 "],\"final_flush_ns\":%" PRId64
+            ",\"not_on_disk\":%" PRId64 ",\"started\":[%" PRId64 ",%" PRId64 "]",
             wt_rank_number(), host, wt_rank_library(), r->end_ns - r->start_ns, r->metadata_ns,
             r->metadata_operations, r->sync_ns, r->syncs, r->pacer.wanted_ns, r->pacer.slept_ns,
-            r->pacer.worst_ns, r->extra_seeks, r->long_reads, r->waited_opens, r->waited_reads,
-            r->other_results, r->compared.pattern, r->compared.zeros, r->compared.either,
+            r->pacer.worst_ns, r->extra_seeks, r->long_reads, r->waited_opens, r->opens_again,
+            r->waited_reads, r->other_results, r->compared.pattern, r->compared.zeros, r->compared.either,
             r->compared.unchecked, r->final_flush_ns, r->settings->null ? 0 : wt_flush_left(r), r->start_ns,
             r->start_ns + to_realtime_ns());
     wt_activity_print(&r->activity, r->start_ns, out);

@@ -1,4 +1,6 @@
-/* Seeks: where they lead, and those that the plan leaves to the next data call. */
+/* Seeks: where they lead, and those that the plan leaves to the next data call. A seek to where the next
+ * operation starts has no place in the plan, so that it is one step however often it is repeated. Its place
+ * is found from the steps that come. */
 #include "run/perform_parts.h"
 
 #include <unistd.h>

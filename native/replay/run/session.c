@@ -1,4 +1,5 @@
-/* Several runs of one plan by ranks that stay, each at a time that is told. */
+/* Several runs of one plan by ranks that stay, each at a time that is told. To start a job takes seconds, and
+ * never the same: runs of several jobs could not begin together so. */
 #define _GNU_SOURCE
 #include "run/session.h"
 

@@ -1,4 +1,5 @@
-/* The sets of bytes that are known of each file, and how they grow. */
+/* The sets of bytes that are known of each file, and how they grow. They are apart, since both this rank's
+ * own calls (verify_state.c) and what others tell (verify_exchange.c) add to them. */
 #include "verify/known_bytes.h"
 
 #include "failure.h"

@@ -1,5 +1,6 @@
 /* Numbers files by name and by what the name leads to: a file that takes the place of another is a new one.
- */
+ * By names alone a checkpoint that is written, renamed and read would be two files, and an input and what
+ * replaces it would be one. */
 #define _GNU_SOURCE
 #include "files/files.h"
 #include "hash.h"

@@ -1,4 +1,7 @@
-/* Names of files: absolute, of descriptors, without links to folders; and which file a name leads to. */
+/* Names of files: absolute, of descriptors, without links to folders; and which file a name leads to. An open
+ * file has the name that the kernel has for its descriptor, so that calls on names must come to the same one.
+ * A folder is found by opening it: its text alone is wrong where ".." follows a link. System calls are made
+ * past the C library, where our own wrappers stand. */
 #define _GNU_SOURCE
 #include "files/files.h"
 #include "hash.h"

@@ -1,4 +1,6 @@
-/* Collective communication as synchronisation: a row for each, with its communicator. */
+/* Collective communication as synchronisation: a row for each, with its communicator. The n-th row of a
+ * communicator is the same call on all of its ranks, so that it orders what they do. A nonblocking one is a
+ * row where it begins: completions have no order that is common to the ranks. */
 #include "mpi/intercepted_mpi.h"
 #include "mpi/mpi_call.h"
 

@@ -1,5 +1,5 @@
 /* Communicators by number, with the ranks of MPI_COMM_WORLD that are in them. The reader knows equal ones of
- * different ranks by these. */
+ * different ranks by these, since each rank has handles of its own. */
 #include "mpi/mpi_call.h"
 
 #include <stdlib.h>

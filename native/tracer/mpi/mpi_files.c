@@ -1,4 +1,5 @@
-/* The files that MPI-IO has open: a table by handle. */
+/* The files that MPI-IO has open: a table by handle. Communicators and types hold their numbers as
+ * attributes, which MPI does not have for files. Entries never move, so that a look-up takes no lock. */
 #define _GNU_SOURCE
 #include "mpi/mpi_files.h"
 #include "mpi/views.h"

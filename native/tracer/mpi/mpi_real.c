@@ -1,5 +1,6 @@
 /* Finds the MPI library of the process, also one that was loaded out of sight of the global scope (Python's
- * mpi4py), and tells whether it is of the family that this library was compiled for. */
+ * mpi4py). Tells whether it is of the family that this library was compiled for: handles and constants of the
+ * families differ. */
 #define _GNU_SOURCE
 #include "mpi/mpi_call.h"
 

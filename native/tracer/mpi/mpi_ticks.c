@@ -1,5 +1,5 @@
-/* MPI calls as logical clock: ticks are counted by stubs that jump on to the real function. MPI_Init tells
- * the rank. */
+/* MPI calls as logical clock: ticks are counted by stubs that jump on to the real function. A stub touches no
+ * argument, so that one text serves all calls that are only counted. MPI_Init tells the rank. */
 #define _GNU_SOURCE
 #include "lifecycle.h"
 #include "mpi/intercepted_mpi.h"

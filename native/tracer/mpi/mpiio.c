@@ -1,5 +1,6 @@
 /* MPI-IO calls that move no data: open, close, view, position, size. The POSIX calls that the MPI library
- * makes meanwhile are recorded at their own level. */
+ * makes meanwhile are recorded at their own level. Both are kept: the upper is what the application asked
+ * for, and what a replay performs; the lower is what one library made of it. */
 #define _GNU_SOURCE
 #include "mpi/mpi_files.h"
 #include "mpi/views.h"

@@ -1,5 +1,6 @@
-/* MPI-IO calls that move data. A call's offset is found before it by the file's own pointer, its bytes after
- * it by its status; both are mapped through the file view. */
+/* MPI-IO calls that move data. A call's offset is found before it by the file's own pointer, which the call
+ * moves. Its bytes are found after it by its status, as it may move less than it was asked for. Both are
+ * mapped through the file view. */
 #include "mpi/memory_types.h"
 #include "mpi/mpi_files.h"
 #include "mpi/views.h"

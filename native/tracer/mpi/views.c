@@ -1,4 +1,6 @@
-/* File views: file types as runs of bytes, and places in the view and in the file. */
+/* File views: file types as runs of bytes, and places in the view and in the file. A reader has no MPI
+ * library to ask which bytes a type shows, so that the trace says it; of equal views once. Runs of file types
+ * are kept, as each later call is mapped through them. */
 #include "mpi/views.h"
 #include "mpi/datatypes.h"
 

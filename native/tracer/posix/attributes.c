@@ -1,4 +1,6 @@
-/* Calls that change attributes of a file (mode, owner, times), by its name or a descriptor, and readlink. */
+/* Calls that change attributes of a file (mode, owner, times), by its name or a descriptor, and readlink.
+ * They are apart from the calls on names and those on descriptors, since most exist for both, and some take
+ * either. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "posix/posix.h"

@@ -1,4 +1,6 @@
-/* Descriptors: which open file each stands for, and where its position is. */
+/* Descriptors: which open file each stands for, and where its position is. These are two tables, since
+ * descriptors that were duplicated share a position. The position is followed, as asking for it would be a
+ * system call more at each read. It is asked for where another process may have moved it. */
 #define _GNU_SOURCE
 #include "posix/posix.h"
 

@@ -1,5 +1,6 @@
-/* Directories that are listed or looked at: opendir and its kin, and which looks are the program's own. An
- * open directory is a descriptor like that of a file; readdir is a call on it. */
+/* Directories that are listed or looked at: opendir and its kin, and which looks are the program's own.
+ * Shells, interpreters and MPI libraries look at directories too. An open directory is a descriptor like that
+ * of a file; readdir is a call on it. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "hash.h"

@@ -1,4 +1,6 @@
-/* Mapped files and asynchronous I/O: what can be seen of accesses that are no read or write calls. */
+/* Mapped files and asynchronous I/O: what can be seen of accesses that are no read or write calls. Loads and
+ * stores of mapped memory are no calls, so that only the mapping is a row, and the trace notes it.
+ * Asynchronous requests are rows where they are made, as the C library's own threads perform them. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "posix/posix.h"

@@ -1,4 +1,6 @@
-/* Calls that make, copy and end descriptors. */
+/* Calls that make, copy and end descriptors. A file's size is asked for before an open that may make or empty
+ * it, as nobody can tell it afterwards. Each form of a call has a wrapper (open64, __open_2, mkstemp): inside
+ * of itself the C library opens files out of our sight. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "posix/posix.h"

@@ -1,6 +1,5 @@
-/* Calls on names: stat and its kin, unlink, rename, mkdir, link, symlink, truncate, chmod. A name that is
- * left out costs its look-up only. Links to folders are followed, a symbolic link at the end is a name
- * itself. */
+/* Calls on names: stat and its kin, unlink, rename, mkdir, link, symlink, truncate. A name that is left
+ * out costs its look-up only. Links to folders are followed, a symbolic link at the end is a name itself. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "posix/posix.h"
@@ -161,23 +160,59 @@ static int descriptor_of(int dirfd, const char *path) {
     return fd;
 }
 
+struct link_numbers {
+    int32_t target, link; /* UNKNOWN: left out */
+};
+
+/* The target of a symbolic link is text; the file that it names may come later. */
+static struct link_numbers number_of_symlink(int dirfd, const char *link, const char *target) {
+    char name[WT_PATH_BYTES], behind[WT_PATH_BYTES];
+    struct link_numbers found = {WT_UNKNOWN, WT_UNKNOWN};
+    struct wt_facts facts;
+    wt_lock();
+    bool kept = wt_name(dirfd, link, name) > 0 && wt_name_behind(name, target, behind) > 0 &&
+                wt_path_kept(name) && wt_path_kept(behind);
+    wt_unlock();
+    if (kept) {
+        bool there = wt_look(AT_FDCWD, behind, AT_STATX_DONT_SYNC, 0, &facts);
+        found.target = wt_number_of_name(AT_FDCWD, behind, false, there ? &facts : NULL, false);
+        wt_lock();
+        found.link = wt_file_of_link(name, behind, there ? &facts : NULL, 0, false);
+        wt_unlock();
+    }
+    return found;
+}
+
+/* The new name leads to the file now, whatever the two names led to before. A symbolic link that is moved or
+ * linked has its old text at its new place. */
 static void of_two(uint32_t op, int old_dir, const char *old, int new_dir, const char *new, int result,
                    int error, uint64_t t0, uint64_t t1) {
-    char path[WT_PATH_BYTES];
+    char path[WT_PATH_BYTES], target[WT_PATH_BYTES];
     struct wt_facts facts;
     const struct wt_facts *moved = NULL;
+    int32_t files[2] = {WT_UNKNOWN, WT_UNKNOWN};
     int fd = op == WT_OP_LINK ? descriptor_of(old_dir, old) : -1;
     if (fd >= 0 && wt_path_of_fd(fd, path) > 0) {
         old = path;
     }
-    /* The new name leads to it now, whatever the two names led to before. */
     if (result == 0 && new != NULL &&
-        wt_look(new_dir, new, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_SIZE, &facts) &&
-        !S_ISLNK(facts.mode)) {
-        moved = &facts;
+        wt_look(new_dir, new, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, STATX_SIZE, &facts)) {
+        long n = S_ISLNK(facts.mode) ? syscall(SYS_readlinkat, new_dir, new, target, sizeof target - 1) : 0;
+        if (n > 0) {
+            target[n] = 0;
+            files[0] = number_of_symlink(old_dir, old, target).link;
+            files[1] = number_of_symlink(new_dir, new, target).link;
+        } else {
+            moved = &facts;
+        }
     }
-    record(op, wt_number_of_name(old_dir, old, result < 0, moved, true), 0, result < 0 ? error : 0, t0, t1);
-    record(op, wt_number_of_name(new_dir, new, result < 0, moved, true), 1, result < 0 ? error : 0, t1, t1);
+    for (int which = 0; which < 2; which++) {
+        if (files[which] == WT_UNKNOWN) {
+            files[which] =
+                wt_number_of_name(which ? new_dir : old_dir, which ? new : old, result < 0, moved, true);
+        }
+        record(op, files[which], which, result < 0 ? error : 0, which ? t1 : t0, t1);
+    }
     errno = error;
 }
 
@@ -196,23 +231,12 @@ OF_TWO(linkat, LINK, old_dir, old, new_dir, new,
        (int old_dir, const char *old, int new_dir, const char *new, int flags),
        (old_dir, old, new_dir, new, flags))
 
-/* The target of a symbolic link is text; the file that it names may come later. */
 static void symlink_seen(const char *target, int dirfd, const char *link, int result, int error, uint64_t t0,
                          uint64_t t1) {
-    char name[WT_PATH_BYTES], behind[WT_PATH_BYTES];
-    struct wt_facts facts;
-    wt_lock();
-    bool kept = result == 0 && target != NULL && wt_name(dirfd, link, name) > 0 &&
-                wt_name_behind(name, target, behind) > 0 && wt_path_kept(name) && wt_path_kept(behind);
-    wt_unlock();
-    if (kept) {
-        bool there = wt_look(AT_FDCWD, behind, AT_STATX_DONT_SYNC, 0, &facts);
-        int32_t of_target = wt_number_of_name(AT_FDCWD, behind, false, there ? &facts : NULL, false);
-        wt_lock();
-        int32_t of_link = wt_file_of_link(name, behind, there ? &facts : NULL, 0, false);
-        wt_unlock();
-        record(WT_OP_SYMLINK, of_target, 0, 0, t0, t1);
-        record(WT_OP_SYMLINK, of_link, 1, 0, t1, t1);
+    if (result == 0 && target != NULL) {
+        struct link_numbers of = number_of_symlink(dirfd, link, target);
+        record(WT_OP_SYMLINK, of.target, 0, 0, t0, t1);
+        record(WT_OP_SYMLINK, of.link, 1, 0, t1, t1);
     }
     errno = error;
 }

@@ -1,6 +1,6 @@
 /* POSIX calls on descriptors: call the real one, keep errno, record. The lists below are all that is seen of
- * them.
- */
+ * them: a call that is in none goes to the kernel past us. errno is kept, since a program must find in it
+ * what its own call left. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "posix/posix.h"

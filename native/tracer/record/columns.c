@@ -1,5 +1,6 @@
-/* Codes rows as a group: columns of differences from what the reader predicts, bit-packed. The layout is
- * described in wavetank_trace.h; decode.c is the other direction. */
+/* Codes rows as a group: columns of differences from what the reader predicts, bit-packed. Most columns are
+ * one number then, and take no bits. The layout is described in wavetank_trace.h; decode.c is the other
+ * direction. */
 #include "record/record.h"
 
 #include <string.h>

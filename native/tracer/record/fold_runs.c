@@ -1,5 +1,6 @@
-/* Folds repeated operations as they happen: an open row takes operations as long as they continue it. Rows
- * that have come together are folded into loops (fold_loops.c), and coded when they do not fold. */
+/* Folds repeated operations as they happen: an open row takes operations as long as they continue it. So a
+ * run of any length is one row, and memory does not grow with it. Rows that have come together are folded
+ * into loops (fold_loops.c), and coded when they do not fold. */
 #include "record/record.h"
 
 #include <string.h>

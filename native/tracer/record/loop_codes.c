@@ -1,5 +1,6 @@
-/* Codes the loops and the times of a group's rows, behind its columns. The layout is described in
- * wavetank_trace.h; decode_loops.c is the other direction. */
+/* Codes the loops and the times of a group's rows, behind its columns. They are none of these, so that a
+ * group without loops takes no bytes for them. The layout is described in wavetank_trace.h; decode_loops.c is
+ * the other direction. */
 #include "record/record.h"
 
 static uint8_t *put_signed(uint8_t *at, int64_t value) {

@@ -174,6 +174,10 @@ class ClusterDeployer:
         if directory_of(cluster).path.is_dir():
             deploy.take_down(cluster)
 
+    def is_there(self, cluster: str) -> bool:
+        """Whether there is anything of a cluster of this name, whoever made it."""
+        return directory_of(cluster).path.is_dir()
+
 
 def find_cluster(
     name: str, kernel: Kernel, mapping: str, *, oversubscribe: bool = False

@@ -36,11 +36,17 @@ class Observer(Protocol):
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a campaign ended."""
+    """How a campaign ended.
+
+    Attributes:
+        n_measured, n_failed, n_not_afforded: measurements.
+        not_down: clusters that could not be taken down.
+    """
 
     n_measured: int
     n_failed: int
     n_not_afforded: int
+    not_down: tuple[str, ...] = ()
 
 
 @dataclass
@@ -63,7 +69,8 @@ class Course:
     @property
     def outcome(self) -> Outcome:
         """How the campaign ended, when this is its end."""
-        return Outcome(self.n_measured, self.n_failed, self.n_not_afforded)
+        not_down = self.store.leases()
+        return Outcome(self.n_measured, self.n_failed, self.n_not_afforded, not_down)
 
     def is_over(self, run: Run) -> bool:
         """Whether a measurement is finished or not needed any more."""

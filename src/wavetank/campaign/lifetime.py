@@ -30,9 +30,12 @@ class Deployer(Protocol):
     def down(self, cluster: str) -> None:
         """Take a cluster down."""
 
+    def is_there(self, cluster: str) -> bool:
+        """Whether there is anything of a cluster of this name, whoever made it."""
+
 
 class NotUpError(ClusterError):
-    """A cluster of the plan did not come up; nothing of it is left."""
+    """A cluster of the plan did not come up. What could not be removed of it is leased still."""
 
 
 @contextmanager
@@ -46,12 +49,19 @@ def deployed(
     """
     observer.says(f"bringing up {cluster.name}: {cluster.title}, {cluster.n_instances} instances")
     started = time.monotonic()
-    store.lease(cluster.name)
+    # by what is not ours to take down, or is leased since
+    is_taken = deployer.is_there(cluster.name)
+    if not is_taken:
+        store.lease(cluster.name)
     try:
         running = deployer.up(cluster.name)
     except WavetankError as error:
-        store.release(cluster.name)
-        raise NotUpError(f"the cluster did not come up: {error}") from error
+        left = ""
+        if not is_taken and deployer.is_there(cluster.name):
+            left = f". Not all of it could be removed: the next run does, or 'wavetank cluster down {cluster.name}'"
+        elif not is_taken:
+            store.release(cluster.name)
+        raise NotUpError(f"the cluster did not come up: {error}{left}") from error
     try:
         up_s = time.monotonic() - started
         store.add_deployment(cluster.key, cluster.name, up_s)
@@ -66,9 +76,9 @@ def deployed(
 
 
 def take_down_leftovers(store: Store, deployer: Deployer, observer: Observer) -> None:
-    """Take down what a run of this campaign left up because it was killed, needed again or not."""
+    """Take down what a run of this campaign left up, as it was killed or could not: needed again or not."""
     for cluster in store.leases():
-        observer.says(f"taking {cluster} down: a run that was killed left it")
+        observer.says(f"taking {cluster} down: an earlier run left it")
         _take_down(cluster, store, deployer, observer)
 
 

@@ -142,8 +142,9 @@ def _read(log: Path) -> Kernel | Model:
 
 def _kernel_of(known: Kernel | Model, log: Path, folder: Path) -> tuple[Kernel, Path | None]:
     """The kernel, and the path of its model if there is one; a model of a trace is kept."""
-    from wavetank.kernel.construction.below import is_without_places, model_below
+    from wavetank.kernel.construction.below import model_below
     from wavetank.kernel.construction.from_model import make_kernel
+    from wavetank.kernel.construction.places import is_without_places
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.model.document.model import Model
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,6 +84,7 @@ def run_plan(
             folder, loaded.spec.name, fresh, measured,
             compare=lambda store: _compare(loaded, plan, store),
             holds_results=lambda store: bool(store.done()),
+            kept=lambda store: _kept(loaded, plan, store),
         )  # fmt: skip
     if show is None:
         print_comparison(comparison, output_format, answer=answer)
@@ -98,6 +101,7 @@ def measure_and_compare(
     measure: Callable[[Store, Progress], Outcome],
     compare: Callable[[Store], Comparison],
     holds_results: Callable[[Store], bool],
+    kept: Callable[[Store], str],
 ) -> tuple[Outcome, Comparison]:
     """Measure into the store of a folder and compare all that it holds, also when measuring is interrupted.
 
@@ -108,6 +112,7 @@ def measure_and_compare(
         measure: adds to the store.
         compare: writes the comparison.
         holds_results: whether there is anything to compare.
+        kept: what an interrupted campaign has of what it is to have, in words.
     """
     from wavetank.campaign.results_folder import forget, write_store
     from wavetank.cli.progress import Progress
@@ -118,11 +123,28 @@ def measure_and_compare(
         with Progress(name) as progress:
             try:
                 outcome = measure(store, progress)
-            except BaseException:  # Ctrl-C too: what was measured until now is compared
+            except BaseException as error:  # Ctrl-C too: what was measured until now is compared
                 if holds_results(store):
                     compare(store)
+                if isinstance(error, KeyboardInterrupt | SystemExit):
+                    _say_how_to_go_on(kept(store))
                 raise
             return outcome, compare(store)
+
+
+def _say_how_to_go_on(kept: str) -> None:
+    """Name the command that goes on; it is this one, without what would forget the results."""
+    context = click.get_current_context(silent=True)
+    if context is not None and context.find_root().invoked_subcommand in ("campaign", "interfere"):
+        again = shlex.join(["wavetank", *(each for each in sys.argv[1:] if each != "--fresh")])
+        click.echo(f"wavetank: {kept} kept; run again: {again}", err=True)
+
+
+def _kept(loaded: Loaded, plan: Plan, store: Store) -> str:
+    from wavetank.campaign.plan import forecast
+
+    ahead = forecast(plan, store.done(), spent_s=store.spent_s(), prices=loaded.prices)
+    return f"{ahead.n_done} of {ahead.n_runs} measurements"
 
 
 def _compare(loaded: Loaded, plan: Plan, store: Store) -> Comparison:
@@ -198,11 +220,33 @@ def _judge(outcome: Outcome, plan: Plan) -> None:
             "Raise it and run the same command again to go on",
             err=True,
         )
+    see_all_well(outcome, f"{plan.n_measurements} measurements")
+
+
+def see_all_well(outcome: Outcome, of: str) -> None:
+    """End with an error where a part of the plan failed, or a cluster is still there.
+
+    Args:
+        outcome: of measuring.
+        of: everything in the plan, e.g. "12 measurements".
+
+    Raises:
+        MeasurementError: it did.
+    """
+    said = []
     if outcome.n_failed:
-        raise MeasurementError(
-            f"{outcome.n_failed} of {plan.n_measurements} measurements failed; the table "
-            "'Not measured' says why. Run the same command again to try them again"
+        said.append(
+            f"{outcome.n_failed} of {of} failed; the table 'Not measured' says why. "
+            "Run the same command again to try them again"
         )
+    if outcome.not_down:
+        ways = ", ".join(f"'wavetank cluster down {name}'" for name in outcome.not_down)
+        said.append(
+            f"Not taken down, for the reason above: {', '.join(outcome.not_down)}. It costs what it costs until it is: {ways}, "
+            "or the same command again, which does that first"
+        )
+    if said:
+        raise MeasurementError(". ".join(said))
 
 
 def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:

@@ -280,7 +280,7 @@ def check(file: Path) -> None:
     if spec is None or findings:
         raise SpecError(f"{file}: this cluster cannot come up here:\n  " + "\n  ".join(findings))
     click.echo(f"{spec.name} can come up here: {_summary(spec)}")
-    for note in [*notes(spec), *_tools(spec)]:
+    for note in [*notes(spec), *deploy.unknown(spec), *_tools(spec)]:
         click.echo(f"note: {note}")
 
 

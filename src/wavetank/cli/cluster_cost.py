@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wavetank.cluster.components import MANAGED
+from wavetank.cluster.components import CLOUDS, MAKES_NODES, MANAGED
 from wavetank.tables.table import Column, Definition, Table
 from wavetank.tables.words import plain_words
 
@@ -154,11 +154,11 @@ def says_cloud(spec: ClusterSpec) -> bool:
 
 def cloud_table(spec: ClusterSpec) -> Table:
     """The emulated cluster beside the one in a cloud that it stands for: each instance type, storage, what is not emulated."""
-    note = (
-        None
-        if spec.provider == "local"
-        else f"Provider {spec.provider} emulates nothing: hosts are as they are."
-    )
+    note = None
+    if spec.provider in CLOUDS:
+        note = "Emulated is what the same file makes of this machine with provider: local."
+    elif spec.provider not in MAKES_NODES:
+        note = f"Provider {spec.provider} emulates nothing: hosts are as they are."
     return IN_THE_CLOUD.table(_beside(spec), caption=note)
 
 
@@ -166,7 +166,7 @@ def _beside(spec: ClusterSpec) -> Iterator[tuple[str, str, str]]:
     from wavetank.cluster.instance_types import aws_instances
     from wavetank.units import format_rate, format_size
 
-    is_local = spec.provider == "local"
+    is_emulated = spec.provider in {*MAKES_NODES, *CLOUDS}
     seen = set()
     for node in spec.node_names():
         instance = spec.instance_of(node)
@@ -180,19 +180,19 @@ def _beside(spec: ClusterSpec) -> Iterator[tuple[str, str, str]]:
         cpus, memory = f"{instance.vcpus:g} vCPUs", format_size(instance.memory)
         yield (
             instance.name,
-            f"{cpus}, {memory}" if is_local else "-",
+            f"{cpus}, {memory}" if is_emulated else "-",
             f"{kind.vcpus} vCPUs, {format_size(kind.memory_bytes)}",
         )
         rate = None if instance.network is None else instance.network / spec.scale
         here = "no limit" if rate is None else format_rate(rate)
         yield (
             f"{instance.name} network",
-            here if is_local else "-",
+            here if is_emulated else "-",
             _network(kind.network_baseline_bytes_per_s, kind.network_text),
         )
-    yield from _storage_beside(spec, is_local=is_local)
+    yield from _storage_beside(spec, is_emulated=is_emulated)
     placement = "not said" if spec.placement is None else spec.placement
-    yield "placement", "one machine" if is_local else "-", placement
+    yield "placement", "one machine" if is_emulated else "-", placement
 
 
 def _network(baseline: int | None, words: str) -> str:
@@ -201,7 +201,7 @@ def _network(baseline: int | None, words: str) -> str:
     return words if baseline is None else f"{format_rate(baseline)} for long ({words})"
 
 
-def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str, str, str]]:
+def _storage_beside(spec: ClusterSpec, *, is_emulated: bool) -> Iterator[tuple[str, str, str]]:
     from wavetank.cluster.devices import emulated_words
     from wavetank.cluster.instance_types import aws_instances
     from wavetank.cluster.volumes import volume_rates
@@ -246,4 +246,4 @@ def _storage_beside(spec: ClusterSpec, *, is_local: bool) -> Iterator[tuple[str,
     else:
         there = "not said (storage.on)"
     there += ", striped by mdadm" if storage.striped > 1 else ""
-    yield what, here if is_local else "-", there
+    yield what, here if is_emulated else "-", there

@@ -139,6 +139,7 @@ def settings_table(spec: ClusterSpec) -> Table:
         "access method": access_method(spec),
         "mount": fs.path or ("/storage" if fs.kind == "none" else fs.mount),
         **({"prefix": fs.prefix} if fs.prefix else {}),
+        **({"package": fs.package} if fs.package else {}),
         "stripe": stripe,
         "layout of input files": spec.layout,
         "local file system": spec.storage.local_file_system,

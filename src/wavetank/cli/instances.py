@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import platform
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
@@ -61,12 +62,24 @@ CANDIDATES: Definition[tuple[Candidate, str]] = Definition(
     command="instances find",
 )  # fmt: skip
 
+# What hides types unless they are asked for -> how to ask.
+_TO_SEE_THEM = {
+    "architecture": "--architecture any",
+    "burstable": "--burstable",
+    "generation": "--generation any",
+}
+
 RULED_OUT: Definition[tuple[str, int]] = Definition(
     "ruled-out",
     "Ruled out",
     (
         Column("by", "By", lambda i: i[0], wide=True),
         Column("types", "Types", lambda i: i[1], kind="integer"),
+        Column(
+            "to_see_them",
+            "To see them",
+            lambda i: Cell(_TO_SEE_THEM.get(i[0], DASH), _TO_SEE_THEM.get(i[0])),
+        ),
     ),
     command="instances find",
 )
@@ -159,7 +172,22 @@ def command() -> None:
     help="I/O nodes, when the application needs a global file system.",
 )  # fmt: skip
 @click.option("--max-instances", type=click.IntRange(1), help="Of the whole cluster.")
-@click.option("--architecture", help="x86_64 or arm64; any by default.")
+@click.option(
+    "--architecture", type=click.Choice(["x86_64", "arm64", "any"]),
+    help="Of the processors; this machine's by default.",
+)  # fmt: skip
+@click.option(
+    "--generation", type=click.Choice(["current", "previous", "any"]), default="current", show_default=True,
+    help="Of the types, as AWS calls it.",
+)  # fmt: skip
+@click.option(
+    "--burstable", is_flag=True, help="Also types with CPU credits: full speed for a time only."
+)
+@click.option("--network", metavar="RATE", help="At least, for long, e.g. 10Gbit/s.")
+@click.option(
+    "--local-disk", type=click.Choice(["yes", "no", "ssd", "hdd"]),
+    help="With disks of their own, without, or with this kind; all by default.",
+)  # fmt: skip
 @click.option(
     "--prices", default="aws-us-east-1-2026-07", show_default=True,
     help="Price table: a shipped one's name or a file.",
@@ -174,11 +202,17 @@ def find(
     servers: int,
     max_instances: int | None,
     architecture: str | None,
+    generation: Literal["current", "previous", "any"],
+    burstable: bool,
+    network: str | None,
+    local_disk: Literal["yes", "no", "ssd", "hdd"] | None,
     prices: str,
     show_all: bool,
     output_format: str,
 ) -> None:
     """List the types that can hold an application, and what rules the others out.
+
+    Burstable types, those of previous generations and of other architectures are hidden unless asked for.
 
     Example: wavetank instances find --model abyss.model.json --require 'memory>=16GiB'
     """
@@ -190,7 +224,8 @@ def find(
 
     if model is None and processes is None:
         raise UsageError("name a model with --model, or a number of processes with --processes")
-    requirements = tuple(parse_requirement(text, QUANTITIES) for text in require)
+    asked = (*require, *(() if network is None else (f"network>={network}",)))
+    requirements = tuple(parse_requirement(text, QUANTITIES) for text in asked)
     try:
         table = load_prices(prices)
     except CostError as error:
@@ -203,8 +238,11 @@ def find(
         storage="local" if storage == "local" else "ebs",
         n_servers=servers,
         max_instances=max_instances,
-        architecture=architecture,
+        architecture=_architecture(architecture),
         requirements=requirements,
+        generation=generation,
+        burstable=burstable,
+        local_disk=local_disk,
     )
     judged = find_instances(aws_instances().values(), needs, table)
     suited = [each for each in judged if not each.ruled_out]
@@ -273,36 +311,69 @@ def storage(prices: str, output_format: str) -> None:
 @click.option(
     "--karpenter", type=click.Path(path_type=Path, exists=True, file_okay=False),
     help="Folder of the Go module: go mod download -json "
-    "github.com/aws/karpenter-provider-aws@latest names it as Dir. Makes a price table.",
+    "github.com/aws/karpenter-provider-aws@latest names it as Dir. Makes a table of prices on demand, "
+    "of us-east-1 alone.",
+)  # fmt: skip
+@click.option(
+    "--on-demand", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder of the Go module: go mod download -json "
+    "github.com/cristim/ec2-instances-info@latest names it as Dir. Makes a table of prices on demand, "
+    "of any region.",
 )  # fmt: skip
 @click.option(
     "--spot", type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder of the Go module: go mod download -json "
-    "github.com/cristim/ec2-instances-info@latest names it as Dir. Makes a table of spot prices.",
+    help="The same folder. Makes a table of spot prices.",
+)  # fmt: skip
+@click.option(
+    "--reserved", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="The same folder. Makes two tables of prices reserved for one and for three years.",
 )  # fmt: skip
 @click.option("--region", default="us-east-1", show_default=True, help="Of the price tables.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), required=True,
-    help="Folder for the new files; in a source checkout instance data belong to src/wavetank/cluster/data, prices to "
-    "src/wavetank/cost/data.",
+    help="Folder for the new files, made where it is missing; in a source checkout instance data belong to "
+    "src/wavetank/cluster/data, prices to src/wavetank/cost/data.",
 )  # fmt: skip
 def refresh(
-    moto: Path | None, karpenter: Path | None, spot: Path | None, region: str, output: Path
+    moto: Path | None,
+    karpenter: Path | None,
+    on_demand: Path | None,
+    spot: Path | None,
+    reserved: Path | None,
+    region: str,
+    output: Path,
 ) -> None:
     """Make the instance data and price tables anew from public data.
 
     Example: wavetank instances refresh --moto moto-5.2.5-py3-none-any.whl -o data
     """
-    from wavetank.cost.refresh import write_instances, write_prices, write_spot_prices
+    from wavetank.cost.refresh import (
+        ON_DEMAND,
+        RESERVED,
+        SPOT,
+        write_info_prices,
+        write_instances,
+        write_prices,
+    )
 
-    if moto is None and karpenter is None and spot is None:
-        raise UsageError("name what to read, with --moto, --karpenter or --spot")
+    asked = [(on_demand, ON_DEMAND), (spot, SPOT), *((reserved, each) for each in RESERVED)]
+    if not any((moto, karpenter, *(module for module, _ in asked))):
+        raise UsageError(
+            "name what to read, with --moto, --karpenter, --on-demand, --spot or --reserved"
+        )
     if moto is not None:
         click.echo(write_instances(moto, output))
     if karpenter is not None:
         click.echo(write_prices(karpenter, region, output))
-    if spot is not None:
-        click.echo(write_spot_prices(spot, region, output))
+    for module, bought in asked:
+        if module is not None:
+            click.echo(write_info_prices(module, region, output, bought))
+
+
+def _architecture(asked: str | None) -> str | None:
+    """The one that types must have: programs of this machine run there. None: any."""
+    here = {"x86_64": "x86_64", "aarch64": "arm64"}.get(platform.machine())
+    return here if asked is None else None if asked == "any" else asked
 
 
 def _words(needs: Needs) -> str:

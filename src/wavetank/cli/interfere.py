@@ -131,7 +131,7 @@ def run_study_plan(
     Raises:
         MeasurementError: a run failed.
     """
-    from wavetank.cli.campaign_run import measure_and_compare, print_comparison
+    from wavetank.cli.campaign_run import measure_and_compare, print_comparison, see_all_well
     from wavetank.interfere.load import keep_copies
 
     def measured(store: Store, progress: Progress) -> Outcome:
@@ -142,17 +142,16 @@ def run_study_plan(
         folder, loaded.spec.name, fresh, measured,
         compare=lambda store: _compare(loaded, plan, store),
         holds_results=lambda store: bool(store.together()),
+        kept=lambda store: (
+            f"{sum(point.key in store.together() for point in plan.points)} of {len(plan.points)} runs"
+        ),
     )  # fmt: skip
     if show is None:
         print_comparison(comparison, output_format)
     else:
         show(comparison)
     click.echo(f"Results: {folder}. A page of them: wavetank report {folder}", err=True)
-    if outcome.n_failed:
-        raise MeasurementError(
-            f"{outcome.n_failed} of {len(plan.points)} runs failed; the table 'Not measured' says "
-            "why. Run the same command again to try them again"
-        )
+    see_all_well(outcome, f"{len(plan.points)} runs")
 
 
 def _measure(loaded: LoadedStudy, plan: InterferePlan, store: Store, progress: Progress) -> Outcome:

@@ -53,8 +53,9 @@ def command(
 
     Example: wavetank kernel abyss.model.json -o abyss.kernel.json
     """
-    from wavetank.kernel.construction.below import SENTENCE, is_without_places, model_below
+    from wavetank.kernel.construction.below import model_below
     from wavetank.kernel.construction.from_model import make_kernel
+    from wavetank.kernel.construction.places import SENTENCE, is_without_places
     from wavetank.model.document.model import Model
 
     if variant is not None:

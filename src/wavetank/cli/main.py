@@ -14,8 +14,11 @@ from typing import NoReturn
 
 import click
 
+from wavetank.cli.progress import print_steps
 from wavetank.cli.streams import outlive_readers
+from wavetank.cluster.steps import STEPS
 from wavetank.errors import WavetankError
+from wavetank.nearest import did_you_mean
 
 # name -> (module below wavetank.cli, one line of help). In the order of the work.
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -62,6 +65,15 @@ class LazyGroup(click.Group):
         command: click.Command = module.command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a wrong name is refused with those near it, which click does not know."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            ctx.fail(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         del ctx
@@ -80,9 +92,10 @@ def cli(verbose: int) -> None:
     Example: wavetank trace -o run.trace -- mpirun -np 4 ./app
     """
     level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
-    logging.basicConfig(
-        level=level, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s"
-    )
+    logs = logging.StreamHandler(sys.stderr)
+    logs.addFilter(lambda record: record.name != STEPS)  # they have lines of their own
+    logging.basicConfig(level=level, handlers=[logs], format="%(levelname)s %(name)s: %(message)s")
+    print_steps()
 
 
 def _terminate(signum: int, frame: FrameType | None) -> NoReturn:

@@ -53,7 +53,7 @@ def command(
     from wavetank.cluster import deploy
     from wavetank.document import check_writable
     from wavetank.kernel.document.kernel import Kernel
-    from wavetank.kernel.tables.results import IO_TIME
+    from wavetank.kernel.tables.results import IO_TIME, totals_table
     from wavetank.measure.disturbance import MachineWatch
     from wavetank.measure.perform import ReplayPerformer, campaign_options
     from wavetank.measure.run import measure, set_up, tear_down
@@ -84,7 +84,11 @@ def command(
     if output is not None:
         measurement.write(output)
     print_tables(
-        [IO_TIME.table([measurement.result]), phase_table(measurement)],
+        [
+            IO_TIME.table([measurement.result]),
+            phase_table(measurement),
+            totals_table(measurement.result),
+        ],
         output_format,
         {"cluster": cluster, "mapping": mapping, "findings": measurement.findings},
     )

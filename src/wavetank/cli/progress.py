@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 import time
 from typing import Self
 
 import click
+
+from wavetank.cluster.steps import STEPS
 
 
 class Progress:
@@ -55,3 +58,19 @@ class Progress:
             self._bar.update(self._task, completed=n_done, total=n_runs, remaining=left)
         else:
             self.says(f"{n_done} of {n_runs} measurements done, {left}")
+
+
+class _Lines(logging.Handler):
+    """Steps of what takes minutes, with the seconds since this program began, as Progress says them."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a line, on what standard error is now: a bar may be shown there."""
+        click.echo(f"[{record.relativeCreated / 1000:6.1f} s] {record.getMessage()}", err=True)
+
+
+def print_steps() -> None:
+    """Have every step be a line on standard error from now on, whatever the level of the logs is."""
+    steps = logging.getLogger(STEPS)
+    steps.setLevel(logging.INFO)
+    if not any(isinstance(each, _Lines) for each in steps.handlers):
+        steps.addHandler(_Lines())

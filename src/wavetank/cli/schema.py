@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from wavetank.nearest import did_you_mean
+
 # name -> (module, class or function). Documents first, in the order of the work, then what people write.
 SCHEMAS: dict[str, tuple[str, str]] = {
     "trace": ("wavetank.trace.index", "TraceIndex"),
@@ -54,8 +56,22 @@ def schema_text(name: str) -> str:
     return json.dumps(json_schema(name), indent=1, ensure_ascii=False) + "\n"
 
 
+class _File(click.Choice[str]):
+    """A file's name; a wrong one is refused with those near it, not with all."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name itself."""
+        if value not in SCHEMAS:
+            self.fail(
+                f"no file is called {value!r}.{did_you_mean(value, SCHEMAS)} 'wavetank schema' lists all",
+                param,
+                ctx,
+            )
+        return value
+
+
 @click.command(name="schema")
-@click.argument("name", type=click.Choice(list(SCHEMAS)), required=False)
+@click.argument("name", type=_File(list(SCHEMAS)), metavar="[NAME]", required=False)
 @click.option(
     "--write",
     "folder",

@@ -124,9 +124,15 @@ def _show_kernel(kernel: Kernel, output_format: str) -> None:
 
 
 def _show_measurement(measurement: Measurement, output_format: str) -> None:
+    from wavetank.kernel.tables.results import totals_table
     from wavetank.measure.tables import measurement_table, phase_table
 
-    print_tables([measurement_table(measurement), phase_table(measurement)], output_format)
+    tables = [
+        measurement_table(measurement),
+        phase_table(measurement),
+        totals_table(measurement.result),
+    ]
+    print_tables(tables, output_format)
 
 
 DOCUMENT = facts("document", "Document", "key", command="show")

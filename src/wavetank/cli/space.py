@@ -13,6 +13,7 @@ import click
 
 from wavetank.cli.output import format_option, print_tables
 from wavetank.cli.space_check import check
+from wavetank.cli.space_mount import mount
 from wavetank.errors import ServiceError, UsageError
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def size_of(option: str, text: str | None) -> int | None:
 )
 @click.option(
     "--kind",
-    type=click.Choice(["nfs", "glusterfs", "cephfs", "orangefs"]),
+    type=click.Choice(["nfs", "glusterfs", "cephfs", "orangefs", "lustre"]),
     help="Of file system; with --for by default any.",
 )
 @click.option(
@@ -367,6 +368,7 @@ def delete(name: str, wait: bool, output_format: str) -> None:
 
 
 command.add_command(check)
+command.add_command(mount)
 
 
 def show_spaces(spaces: Sequence[Space], output_format: str) -> None:

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from pydantic import ValidationError
 
-from wavetank.campaign.evidence import Evidence, Reservation
+from wavetank.campaign.evidence import Evidence
 from wavetank.campaign.served import Served
 from wavetank.document import explain
 from wavetank.measure.statistics import Estimate, against_limit
@@ -31,7 +31,6 @@ Verdict = Literal[
     "not offered",
     "no space",
 ]
-DOUBTS: tuple[str, ...] = (*get_args(Reservation), "shared")
 _ALONE = "measured alone: spaces of others on its servers take their part"
 OWN_BYTES = 64 * MIB
 """That a file system keeps for itself: the smallest log of XFS (mkfs.xfs 6.1)."""

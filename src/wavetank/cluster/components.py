@@ -214,6 +214,20 @@ class FileSystem(Record):
         default=None,
         description="of 'orangefs' only: where its programs are installed; the default is the PATH",
     )
+    package: (
+        Annotated[
+            str,
+            Written(
+                r"^/[A-Za-z0-9_./+~-]{1,240}\.(deb|tar\.gz)$",
+                "an absolute path of letters, digits and _ . / + ~ -, with .deb or .tar.gz at its end",
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="of 'orangefs' on hosts only: a file of this machine that is copied to them and installed (.deb), or "
+        "unpacked at the prefix (.tar.gz)",
+    )
     path: Annotated[str, Written(r"^/[^\x00-\x1f]{0,250}$", "an absolute path")] | None = Field(
         default=None,
         description="of 'existing' only: a directory of a file system that is mounted already",

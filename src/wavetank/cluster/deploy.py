@@ -13,22 +13,31 @@ import time
 from collections.abc import Callable, Iterator
 
 from wavetank.cluster import interrupts, mounting, mpi, registry
+from wavetank.cluster.components import CLOUDS
 from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.filesystems.base import KnowsOptions, OutlivesNodes
 from wavetank.cluster.needs import TOOLS, Needs, needs_by_node
-from wavetank.cluster.providers.base import BootsKernels, ExaminesHosts, KnowsTools, TakesHosts
+from wavetank.cluster.providers.base import (
+    AsksAccounts,
+    BootsKernels,
+    ExaminesHosts,
+    KnowsTools,
+    TakesHosts,
+)
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     ClusterDirectory,
     ClusterState,
-    directories,
     directory_of,
     is_alive,
+    names,
     this_process,
 )
+from wavetank.cluster.steps import steps
 from wavetank.document import provenance
 from wavetank.errors import ClusterError, ProviderError, SpecError
+from wavetank.nearest import did_you_mean
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +81,12 @@ def tools_unknown(spec: ClusterSpec) -> list[str]:
     """Why it is not known what measures besides the replay before the cluster is up: sentences."""
     provider = registry.provider(spec.provider)
     return provider.tools_unknown(spec) if isinstance(provider, KnowsTools) else []
+
+
+def unknown(spec: ClusterSpec) -> list[str]:
+    """What decides whether a cluster that can come up does, and is not known before: sentences."""
+    provider = registry.provider(spec.provider)
+    return provider.unknown(spec) if isinstance(provider, AsksAccounts) else []
 
 
 def bring_up(spec: ClusterSpec) -> DeployedCluster:
@@ -127,17 +142,19 @@ def coming_up(
 
 def _bring_up(spec: ClusterSpec, directory: ClusterDirectory, *, leave: bool) -> DeployedCluster:
     began = time.monotonic()
+    tell = steps.info if spec.provider in CLOUDS else log.info
     directory.note(do="provider", name=spec.provider)
     _write_state(directory, spec, "starting")
     nodes = registry.provider(spec.provider).create(spec, leave=leave)
-    log.info("%s: %d nodes after %.2f s", spec.name, len(nodes.hosts), time.monotonic() - began)
+    tell("%s: %d nodes after %.2f s", spec.name, len(nodes.hosts), time.monotonic() - began)
     cluster = DeployedCluster(spec, nodes)
     directory.note(do="install", kind=spec.file_system.kind)
+    kind = spec.file_system.kind
+    tell("%s: starting file system %s", spec.name, kind)
     cluster.file_system.install(cluster.site)
-    log.info(
-        "%s: %s serves after %.2f s", spec.name, spec.file_system.kind, time.monotonic() - began
-    )
+    tell("%s: %s serves after %.2f s; mounting it", spec.name, kind, time.monotonic() - began)
     mounting.mount(cluster.file_system, cluster.site, nodes)
+    tell("%s: mounted after %.2f s", spec.name, time.monotonic() - began)
     mpi.write_hints(spec, cluster.compute_hosts, cluster.storage_path)
     _write_state(directory, spec, "up", time.monotonic() - began)
     return cluster
@@ -155,9 +172,10 @@ def find(name: str, *, also_failed: bool = False) -> DeployedCluster:
     """
     state = directory_of(name).read_state()
     if state is None:
-        names = ", ".join(directory.name for directory in directories()) or "none"
+        known = names()
         raise ClusterError(
-            f"no cluster is called {name!r}; there are: {names}. 'wavetank cluster up FILE' brings one up"
+            f"no cluster is called {name!r}; there are: {', '.join(known) or 'none'}.{did_you_mean(name, known)} "
+            "'wavetank cluster up FILE' brings one up"
         )
     if state.status == "failed" and also_failed:
         why = why_failed(directory_of(name))

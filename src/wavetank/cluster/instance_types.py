@@ -7,15 +7,16 @@ from what and when). Rates are in bytes per second, sizes in bytes.
 from __future__ import annotations
 
 import csv
-import difflib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from pydantic import Field
 
 from wavetank.document import Record
 from wavetank.errors import CostError
+from wavetank.nearest import nearest as names_near
 
 GIGABYTE = 10**9
 
@@ -48,6 +49,49 @@ class InstanceType(Record):
 
 
 COLUMNS = tuple(InstanceType.model_fields)
+
+
+def row_of(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An instance type by the catalogue's columns.
+
+    Args:
+        entry: of the answer of EC2's DescribeInstanceTypes.
+
+    Raises:
+        KeyError: it lacks what EC2 says of every type.
+    """
+    cpu = entry["VCpuInfo"]
+    cards = entry["NetworkInfo"].get("NetworkCards", [])
+    ebs = entry.get("EbsInfo", {}).get("EbsOptimizedInfo", {})
+    disks = entry.get("InstanceStorageInfo", {}).get("Disks", [])
+    return {
+        "name": entry["InstanceType"],
+        "vcpus": cpu["DefaultVCpus"],
+        "cores": cpu.get("DefaultCores", cpu["DefaultVCpus"]),
+        "memory_bytes": entry["MemoryInfo"]["SizeInMiB"] * 2**20,
+        "network_baseline_bytes_per_s": _gigabits(cards, "BaselineBandwidthInGbps"),
+        "network_peak_bytes_per_s": _gigabits(cards, "PeakBandwidthInGbps"),
+        "network_text": entry["NetworkInfo"]["NetworkPerformance"],
+        "ebs_baseline_bytes_per_s": _megabytes(ebs.get("BaselineThroughputInMBps")),
+        "ebs_maximum_bytes_per_s": _megabytes(ebs.get("MaximumThroughputInMBps")),
+        "ebs_baseline_iops": ebs.get("BaselineIops"),
+        "ebs_maximum_iops": ebs.get("MaximumIops"),
+        "n_local_disks": sum(disk["Count"] for disk in disks),
+        "local_disk_bytes": disks[0]["SizeInGB"] * GIGABYTE if disks else 0,
+        "local_disk_type": disks[0]["Type"] if disks else None,
+        "architecture": "+".join(entry["ProcessorInfo"]["SupportedArchitectures"]),
+        "current_generation": entry["CurrentGeneration"],
+        "burstable": entry["BurstablePerformanceSupported"],
+    }
+
+
+def _gigabits(cards: list[dict[str, Any]], key: str) -> int | None:
+    rates = [card[key] for card in cards if card.get(key)]
+    return round(sum(rates) * GIGABYTE / 8) if rates else None
+
+
+def _megabytes(rate: float | None) -> int | None:
+    return None if rate is None else round(rate * 10**6)
 
 
 @cache
@@ -89,6 +133,4 @@ def nearest(name: str) -> list[str]:
     """The names nearest to one that is not known: up to five, of its family where there is one."""
     family = name.partition(".")[0]
     of_family = [known for known in aws_instances() if known.partition(".")[0] == family]
-    found = difflib.get_close_matches(name, aws_instances(), n=5, cutoff=0.0)
-    within = difflib.get_close_matches(name, of_family, n=5, cutoff=0.0)
-    return within or found
+    return names_near(name, of_family or aws_instances(), most=5, near=0.0)

@@ -93,7 +93,7 @@ def managed_problems(fs: FileSystem) -> Iterator[str]:
         if getattr(fs, key) is not None and fs.kind != "efs":
             yield f"file_system.{key} only has a meaning with kind: efs, not {fs.kind}"
     if fs.kind in MANAGED:
-        for key in ("servers", "path", "prefix"):
+        for key in ("servers", "path", "prefix", "package"):
             if getattr(fs, key) is not None:
                 yield f"file_system.{key} has no meaning with kind: {fs.kind}: the cloud runs its servers"
         yield from _efs_problems(fs) if fs.kind == "efs" else _fsx_problems(fs)

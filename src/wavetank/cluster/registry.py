@@ -7,6 +7,7 @@ from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 from wavetank.errors import SpecError
+from wavetank.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from wavetank.cluster.clouds.cloud import Cloud
@@ -98,4 +99,6 @@ def _load(what: str, name: str, known: dict[str, str], group: str) -> object:
         if entry.name == name:
             return entry.load()()
     others = sorted([*known, *(entry.name for entry in entry_points(group=group))])
-    raise SpecError(f"no {what} is called {name!r}; there are {', '.join(others)}")
+    raise SpecError(
+        f"no {what} is called {name!r}; there are {', '.join(others)}.{did_you_mean(name, others)}"
+    )

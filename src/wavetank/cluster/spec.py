@@ -179,7 +179,7 @@ class ClusterSpec(Record):
     def _server_problems(self) -> Iterator[str]:
         fs = self.file_system
         available = len(self._candidates(fs.placement))
-        for key, kind in (("path", "existing"), ("prefix", "orangefs")):
+        for key, kind in (("path", "existing"), ("prefix", "orangefs"), ("package", "orangefs")):
             if getattr(fs, key) is not None and fs.kind not in (kind, *MANAGED):
                 yield f"file_system.{key} only has a meaning with kind: {kind}, not {fs.kind}"
         if (

@@ -18,9 +18,11 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
+from wavetank.cluster.components import CLOUDS
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import Document, Record
 from wavetank.errors import ClusterError, WavetankError
+from wavetank.nearest import did_you_mean
 
 
 class Owner(Record):
@@ -116,8 +118,13 @@ class ClusterDirectory:
 
     def unknown(self) -> ClusterError:
         """The error that there is no cluster of this name."""
+        in_clouds = " or ".join(
+            f"'wavetank cluster prune --provider {cloud} --all-regions'" for cloud in CLOUDS
+        )
         return ClusterError(
-            f"no cluster is called {self.name!r}. 'wavetank cluster list' shows all"
+            f"no cluster is called {self.name!r}.{did_you_mean(self.name, names())} 'wavetank cluster list' shows all. "
+            f"Of one whose folder is lost, 'wavetank cluster prune' ends what is left on this machine, "
+            f"and {in_clouds} finds what is left in a cloud"
         )
 
     def read_state(self) -> ClusterState | None:
@@ -189,6 +196,11 @@ def directories() -> list[ClusterDirectory]:
     if not parent.is_dir():
         return []
     return [ClusterDirectory(path) for path in sorted(parent.iterdir()) if path.is_dir()]
+
+
+def names() -> list[str]:
+    """The names of all clusters."""
+    return [directory.name for directory in directories()]
 
 
 def daemons(directory: Path) -> list[dict[str, Any]]:

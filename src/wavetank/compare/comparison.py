@@ -31,7 +31,9 @@ class Price(Record):
     source: str
     region: str
     currency: str
-    purchase: str = Field(default="on-demand", description='"on-demand", "spot", "other"')
+    purchase: str = Field(
+        default="on-demand", description='"on-demand", "spot", "reserved", "other"'
+    )
     billing: str = Field(description='"per started hour", "per second, at least 60 s"')
 
 

@@ -58,7 +58,7 @@ class OtherCost(Record):
 
     table: str
     date: Date
-    purchase: str = Field(description='"on-demand", "spot", "other"')
+    purchase: str = Field(description='"on-demand", "spot", "reserved", "other"')
     currency: str
     cost_tot: Estimate | None = Field(description="P15 eq. 5; None when the table lacks a type")
     perf_cost: Estimate | None = Field(description="P15 eq. 8: MB/s per currency unit")

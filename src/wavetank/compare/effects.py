@@ -16,6 +16,9 @@ from wavetank.measure.mapping import parse_mapping
 from wavetank.measure.statistics import CONFIDENCE, change_percent
 from wavetank.units import parse_rate, parse_size
 
+MAPPING = "mapping"
+"""The knob that is no cluster's."""
+
 
 def effects(
     configurations: Sequence[Configuration],
@@ -72,17 +75,23 @@ def single_effects(effects: Sequence[Effect]) -> tuple[Effect, ...]:
 def effects_shown(comparison: Comparison) -> tuple[Effect, ...]:
     """Those that people are shown: of one knob, and of several knobs against the baseline.
 
-    With k clusters there are k * (k - 1) / 2 pairs; CSV and JSON hold all of them.
+    With the baseline's other mappings only the fastest one is compared. k configurations have k * (k - 1) / 2
+    pairs; CSV and JSON hold all of them.
     """
-    of_baseline = {
-        each.id
+    there = [
+        each
         for each in comparison.configurations
         if comparison.baseline is not None and each.cluster == comparison.baseline
-    }
+    ]
+    of_baseline = {each.id for each in there}
+    slowest_first = sorted(there, key=lambda each: each.io_time_s.median, reverse=True)
+    fastest = set({each.application: each.id for each in slowest_first}.values())
     return tuple(
         effect
         for effect in comparison.effects
-        if not effect.turns or {effect.first, effect.second} & of_baseline
+        if not effect.turns
+        or {effect.first, effect.second}
+        & (fastest if effect.turns[-1].knob == MAPPING else of_baseline)
     )
 
 
@@ -96,19 +105,21 @@ def turn_words(effect: Effect) -> str:
 def _turned(
     first: Configuration, second: Configuration, knobs: Mapping[str, Knobs]
 ) -> tuple[Turn, ...]:
-    """The knobs that differ, each with its two values; none where cluster and mapping differ.
+    """The knobs that differ, each with its two values; the mapping comes last.
 
     What has a meaning for one of the two only is told with its value: data servers "1" against
     "2, 1DFx1F" and against "2, sharded 4 MiB" are two different changes.
     """
-    if first.cluster == second.cluster:
-        if parse_mapping(first.mapping) == parse_mapping(second.mapping):
-            return ()
-        return (Turn(knob="mapping", before=first.mapping, after=second.mapping),)
-    if first.mapping != second.mapping:
-        return ()
-    found = differences(knobs.get(first.cluster, Knobs()), knobs.get(second.cluster, Knobs()))
-    return tuple(Turn(knob=each.knob, before=each.before, after=each.after) for each in found)
+    of_first, of_second = (knobs.get(each.cluster, Knobs()) for each in (first, second))
+    turns = [
+        Turn(knob=each.knob, before=each.before, after=each.after)
+        for each in differences(of_first, of_second)
+    ]
+    if parse_mapping(first.mapping) != parse_mapping(second.mapping):
+        if first.cluster != second.cluster and not turns:
+            return ()  # clusters that are the same: each has the pair of these mappings itself
+        turns.append(Turn(knob=MAPPING, before=first.mapping, after=second.mapping))
+    return tuple(turns)
 
 
 def _starts_second(turns: Sequence[Turn], second_is_baseline: bool) -> bool:

@@ -19,6 +19,7 @@ from wavetank.cost.storage import StorageUse
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.results.io_time import io_time_s, phases_time_s
 from wavetank.kernel.results.result import IoTime, ReplayResult
+from wavetank.kernel.results.totals import moved_bytes, n_operations
 from wavetank.measure.direction import Direction, direction
 from wavetank.measure.guests import are_calls_comparable, incomparable_phases
 from wavetank.measure.result import Measurement
@@ -98,7 +99,7 @@ def describe(
     results = [each.result for each in measurements]
 
     peak = (peaks or {}).get(main_direction(kernel))
-    weights = [_moved_bytes(result) for result in results]
+    weights = [moved_bytes(result) for result in results]
     times, doubt = io_times(results)
     rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
     run = CostedRuns(instances, tuple(storage), times, rates, standing or StandingTime())
@@ -132,7 +133,7 @@ def describe(
         read_bytes_per_s=_rate_of(results, kernel, "read", over_runs),
         write_bytes_per_s=_rate_of(results, kernel, "write", over_runs),
         iops=over_runs(
-            _per_second(_operations(result), time)
+            _per_second(n_operations(result), time)
             for result, time in zip(results, times, strict=True)
         ),
         calls=_calls(results, over_runs, are_calls_comparable(first.limits)),
@@ -156,18 +157,6 @@ def describe(
             )
         ),
     )
-
-
-def _moved_bytes(result: ReplayResult) -> int:
-    if result.moved_bytes is not None:
-        return result.moved_bytes
-    return sum(phase.bytes for phase in result.phases)
-
-
-def _operations(result: ReplayResult) -> int:
-    if result.n_operations is not None:
-        return result.n_operations
-    return sum(phase.operations for phase in result.phases)
 
 
 def _calls(

@@ -5,7 +5,7 @@ P15, step 2: capacity, cores (one process per core), a global file system when f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -30,6 +30,9 @@ class Needs:
         max_instances: of the whole cluster.
         architecture: "x86_64", "arm64"; None: any.
         requirements: of each instance.
+        generation: of the types, as their provider calls it.
+        burstable: whether types with CPU credits will do: they have full speed for a time only.
+        local_disk: "yes", "no", or the kind that is asked for; None: with or without.
     """
 
     n_processes: int
@@ -40,6 +43,9 @@ class Needs:
     max_instances: int | None = None
     architecture: str | None = None
     requirements: tuple[Requirement, ...] = ()
+    generation: Literal["current", "previous", "any"] = "current"
+    burstable: bool = False
+    local_disk: Literal["yes", "no", "ssd", "hdd"] | None = None
 
 
 @dataclass(frozen=True)
@@ -126,8 +132,7 @@ def _judge(kind: InstanceType, needs: Needs, prices: PriceTable | None) -> Candi
             f"instances: {n_compute + n_io} are needed for {needs.n_processes} processes on "
             f"{kind.cores} cores each, {needs.max_instances} are allowed"
         )
-    if needs.architecture is not None and needs.architecture not in kind.architecture.split("+"):
-        against.append(f"architecture {kind.architecture} is not {needs.architecture}")
+    against.extend(_of_another_kind(kind, needs))
     price = None if prices is None else prices.instances.get(kind.name)
     if prices is not None and price is None:
         against.append(f"price: table {prices.name} has none")
@@ -138,6 +143,20 @@ def _judge(kind: InstanceType, needs: Needs, prices: PriceTable | None) -> Candi
         price_per_h=None if price is None else price * (n_compute + n_io),
         ruled_out=tuple(against),
     )
+
+
+def _of_another_kind(kind: InstanceType, needs: Needs) -> Iterator[str]:
+    """Why a type is not one of those that are looked at, whatever it can hold."""
+    if needs.architecture is not None and needs.architecture not in kind.architecture.split("+"):
+        yield f"architecture {kind.architecture} is not {needs.architecture}"
+    generation = "current" if kind.current_generation else "previous"
+    if needs.generation not in (generation, "any"):
+        yield f"generation: it is of a {generation} one"
+    if kind.burstable and not needs.burstable:
+        yield "burstable: CPU credits give full speed for a time only"
+    there = kind.local_disk_type
+    if needs.local_disk not in ((None, "no") if there is None else (None, "yes", there)):
+        yield f"local_disk: it has {'none' if there is None else f'{there} disks'}"
 
 
 def _order(candidate: Candidate) -> tuple[bool, Decimal, int, str]:

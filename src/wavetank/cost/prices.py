@@ -11,16 +11,18 @@ from datetime import date as Date  # noqa: N812 - the field below is named date
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
-from typing import Literal, Self, TypeVar
+from typing import Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field, model_validator
 
 from wavetank.document import Record
 from wavetank.errors import CostError
+from wavetank.nearest import did_you_mean
 from wavetank.specification import read_yaml
 from wavetank.units import GB, Duration
 
 P = TypeVar("P")
+Purchase: TypeAlias = Literal["on-demand", "spot", "reserved", "other"]
 SECONDS_PER_HOUR = 3600
 
 
@@ -125,7 +127,7 @@ class PriceTable(Record):
     source: str
     region: str
     currency: str = Field(pattern=r"^[A-Z]{3}$", description="ISO 4217")
-    purchase: Literal["on-demand", "spot", "other"] = "on-demand"
+    purchase: Purchase = "on-demand"
     billing: Billing
     instances: dict[str, Decimal] = Field(description="instance type -> price per hour")
     storage: dict[str, StoragePrice] = Field(default_factory=dict)
@@ -202,6 +204,6 @@ def load_prices(table: str | Path, relative_to: Path | None = None) -> PriceTabl
     if not path.is_file():
         raise CostError(
             f"no price table {str(table)!r}: neither a file ({path}) nor one of those that "
-            f"come with wavetank: {', '.join(shipped_tables())}"
+            f"come with wavetank: {', '.join(shipped_tables())}.{did_you_mean(str(table), shipped_tables())}"
         )
     return read_yaml(path, PriceTable, "price table")

@@ -1,9 +1,9 @@
 """Makes the data files of cost/data from public data.
 
 Reads the DescribeInstanceTypes output inside the PyPI package moto (Apache-2.0) and the price list
-inside the Go module github.com/aws/karpenter-provider-aws (Apache-2.0), and spot prices inside the
-Go module github.com/cristim/ec2-instances-info; leaves a CSV of instance types and YAML price
-tables. Run: ``wavetank instances refresh``.
+inside the Go module github.com/aws/karpenter-provider-aws (Apache-2.0), and prices of all regions,
+on demand, spot and reserved, inside the Go module github.com/cristim/ec2-instances-info; leaves a
+CSV of instance types and YAML price tables. Run: ``wavetank instances refresh``.
 """
 
 from __future__ import annotations
@@ -14,17 +14,21 @@ import io
 import json
 import re
 import zipfile
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from wavetank.cluster.instance_types import COLUMNS, GIGABYTE
-from wavetank.document import write_whole
+from wavetank.cluster.instance_types import COLUMNS, row_of
+from wavetank.cost.prices import Purchase
+from wavetank.document import make_folder, write_whole
 from wavetank.errors import CostError
+from wavetank.nearest import did_you_mean
 
 MOTO_MEMBER = "moto/ec2/resources/instance_types.json.gz"
+INSTANCES_INFO = "github.com/cristim/ec2-instances-info"
 EC2_INSTANCES_FILE = "data/instances.json"
 KARPENTER_FILE = "pkg/providers/pricing/zz_generated.pricing_aws.go"
 
@@ -65,43 +69,8 @@ def instances_csv(entries: list[dict[str, Any]], source: str) -> str:
     writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for entry in sorted(entries, key=lambda each: str(each["InstanceType"])):
-        writer.writerow(_row(entry))
+        writer.writerow(row_of(entry))
     return out.getvalue()
-
-
-def _row(entry: dict[str, Any]) -> dict[str, Any]:
-    cpu = entry["VCpuInfo"]
-    cards = entry["NetworkInfo"].get("NetworkCards", [])
-    ebs = entry.get("EbsInfo", {}).get("EbsOptimizedInfo", {})
-    disks = entry.get("InstanceStorageInfo", {}).get("Disks", [])
-    return {
-        "name": entry["InstanceType"],
-        "vcpus": cpu["DefaultVCpus"],
-        "cores": cpu.get("DefaultCores", cpu["DefaultVCpus"]),
-        "memory_bytes": entry["MemoryInfo"]["SizeInMiB"] * 2**20,
-        "network_baseline_bytes_per_s": _gigabits(cards, "BaselineBandwidthInGbps"),
-        "network_peak_bytes_per_s": _gigabits(cards, "PeakBandwidthInGbps"),
-        "network_text": entry["NetworkInfo"]["NetworkPerformance"],
-        "ebs_baseline_bytes_per_s": _megabytes(ebs.get("BaselineThroughputInMBps")),
-        "ebs_maximum_bytes_per_s": _megabytes(ebs.get("MaximumThroughputInMBps")),
-        "ebs_baseline_iops": ebs.get("BaselineIops"),
-        "ebs_maximum_iops": ebs.get("MaximumIops"),
-        "n_local_disks": sum(disk["Count"] for disk in disks),
-        "local_disk_bytes": disks[0]["SizeInGB"] * GIGABYTE if disks else 0,
-        "local_disk_type": disks[0]["Type"] if disks else None,
-        "architecture": "+".join(entry["ProcessorInfo"]["SupportedArchitectures"]),
-        "current_generation": entry["CurrentGeneration"],
-        "burstable": entry["BurstablePerformanceSupported"],
-    }
-
-
-def _gigabits(cards: list[dict[str, Any]], key: str) -> int | None:
-    rates = [card[key] for card in cards if card.get(key)]
-    return round(sum(rates) * GIGABYTE / 8) if rates else None
-
-
-def _megabytes(rate: float | None) -> int | None:
-    return None if rate is None else round(rate * 10**6)
 
 
 _GENERATED = re.compile(r"// generated at (\S+) for (\S+)")
@@ -132,7 +101,10 @@ def read_karpenter(module: Path, region: str) -> tuple[datetime, dict[str, Decim
     generated = _GENERATED.search(text)
     starts = {match[1]: match.end() for match in _REGION.finditer(text)}
     if generated is None or region not in starts:
-        raise CostError(f"{path} has no prices of {region}; it has: {', '.join(starts) or 'none'}")
+        raise CostError(
+            f"{path} has no prices of {region}; it has: {', '.join(starts) or 'none'}. Those of other regions "
+            f"are in {INSTANCES_INFO}: see --on-demand"
+        )
     end = text.find("\n\t},", starts[region])
     prices = {
         match[1]: Decimal(match[2]).normalize()
@@ -144,41 +116,90 @@ def read_karpenter(module: Path, region: str) -> tuple[datetime, dict[str, Decim
 _PSEUDO_VERSION = re.compile(r"@v\d+\.\d+\.\d+-(?:.*\.)?(\d{14})-[0-9a-f]{12}$")
 
 
-def read_spot_prices(module: Path, region: str) -> tuple[datetime, dict[str, Decimal]]:
-    """Mean spot prices per hour in USD (its spot_avg), and when they were taken.
+@dataclass(frozen=True)
+class Bought:
+    """A way to buy instances, as the module ec2-instances-info has its prices.
+
+    Attributes:
+        purchase: of the price table.
+        mark: in the table's name, after the region; may be empty.
+        keys: to the price, below an instance's region and "linux".
+        words: for the table's source: whose price it is.
+    """
+
+    purchase: Purchase
+    mark: str
+    keys: tuple[str, ...]
+    words: str
+
+
+_RESERVED = "standard, nothing upfront, spread over all hours of the term"
+ON_DEMAND = Bought("on-demand", "", ("ondemand",), "its ondemand")
+SPOT = Bought("spot", "-spot", ("spot_avg",), "its spot_avg")
+RESERVED = (
+    Bought(
+        *("reserved", "-reserved-1y", ("reserved", "yrTerm1Standard.noUpfront")),
+        words=f"its yrTerm1Standard.noUpfront: reserved for one year, {_RESERVED}",
+    ),
+    Bought(
+        *("reserved", "-reserved-3y", ("reserved", "yrTerm3Standard.noUpfront")),
+        words=f"its yrTerm3Standard.noUpfront: reserved for three years, {_RESERVED}",
+    ),
+)
+
+
+def read_instances_info(
+    module: Path, region: str, bought: Bought
+) -> tuple[datetime, dict[str, Decimal]]:
+    """Prices of Linux per hour in USD, and when they were taken.
 
     Reads entries such as (May 2025): ``{"instance_type": "c5.large", "pricing": {"us-east-1":
-    {"linux": {"ondemand": "0.085", "spot_avg": "0.034850", ...}}}}``. The data has no date of its
-    own; that of the module's version, when the data was committed, stands for it.
+    {"linux": {"ondemand": "0.085", "spot_avg": "0.034850", "reserved": {"yrTerm1Standard.noUpfront":
+    "0.054", ...}}}}}``. The data has no date of its own; that of the module's version, when the data
+    was committed, stands for it.
 
     Args:
         module: the unpacked module's folder, named with its version.
-        region: "us-east-1".
+        region: "us-east-1", or a local zone, "us-east-1-bos-1".
+        bought: which of the prices.
 
     Raises:
-        CostError: not that module, or it has no such region.
+        CostError: not that module, or it has no such price of the region.
     """
     version = _PSEUDO_VERSION.search(module.name)
     path = module / EC2_INSTANCES_FILE
-    how = "'go mod download -json github.com/cristim/ec2-instances-info@latest' and name its Dir"
+    how = f"'go mod download -json {INSTANCES_INFO}@latest' and name its Dir"
     if version is None:
         raise CostError(f"the folder {module} names no version with a date. Fetch it with {how}")
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-        prices = {
-            entry["instance_type"]: Decimal(spot).normalize()
+        found = {
+            (each, entry["instance_type"]): Decimal(price)
             for entry in entries
-            if (spot := entry["pricing"].get(region, {}).get("linux", {}).get("spot_avg"))
+            for each, prices in entry["pricing"].items()
+            if (price := _below(prices.get("linux", {}), bought.keys))
         }
     except OSError as error:
         raise CostError(f"cannot read {path}: {error.strerror}. Fetch it with {how}") from error
     except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise CostError(f"{path} holds other data than this reads: {error!r}") from error
-    known = {kind: price for kind, price in prices.items() if price > 0}
-    if not known:
-        raise CostError(f"{path} has no spot prices of {region}")
+    known = {place: price.normalize() for place, price in found.items() if price > 0}
+    regions = {each for each, _ in known}
+    if region not in regions:
+        raise CostError(
+            f"{path} has no {bought.purchase} prices of {region}; it has those of {len(regions)} "
+            f"regions and local zones.{did_you_mean(region, sorted(regions))}"
+        )
     taken = datetime.strptime(version[1], "%Y%m%d%H%M%S").replace(tzinfo=UTC)
-    return taken, known
+    return taken, {kind: price for (each, kind), price in known.items() if each == region}
+
+
+def _below(prices: dict[str, Any], keys: tuple[str, ...]) -> str | None:
+    """What stands below keys, one after the other; None where one of them is missing."""
+    found: Any = prices
+    for key in keys:
+        found = None if found is None else found.get(key)
+    return None if found is None else str(found)
 
 
 def prices_yaml(
@@ -189,7 +210,7 @@ def prices_yaml(
     prices: dict[str, Decimal],
     source: str,
     storage: str,
-    purchase: Literal["on-demand", "spot"] = "on-demand",
+    purchase: Purchase = "on-demand",
 ) -> str:
     """The text of a price table.
 
@@ -222,11 +243,12 @@ def write_instances(wheel: Path, folder: Path) -> Path:
 
     Raises:
         CostError: not a wheel of moto.
-        DocumentError: the folder cannot be written.
+        DocumentError: the folder cannot be made or written.
     """
     version = wheel.name.split("-")[1] if "-" in wheel.name else "of unknown version"
     entries = read_moto(wheel)
     text = instances_csv(entries, f"the PyPI package moto {version} of {_packed(wheel)}")
+    make_folder(folder)
     path = folder / "instances-aws.csv"
     write_whole(path, text)
     return path
@@ -240,29 +262,29 @@ def write_prices(module: Path, region: str, folder: Path) -> Path:
 
     Raises:
         CostError: not that module, or no such region.
-        DocumentError: the folder cannot be written.
+        DocumentError: the folder cannot be made or written.
     """
     taken, prices = read_karpenter(module, region)
     source = f"Go module github.com/aws/{module.name.replace('@', ' ')} (AWS price list API)"
     return _write_table(folder, f"aws-{region}-{taken:%Y-%m}", region, taken, prices, source)
 
 
-def write_spot_prices(module: Path, region: str, folder: Path) -> Path:
-    """Write a table of spot prices out of the ec2-instances-info module; returns its path.
+def write_info_prices(module: Path, region: str, folder: Path, bought: Bought) -> Path:
+    """Write a price table out of the ec2-instances-info module; returns its path.
 
     Raises:
-        CostError: not that module, or no such region.
-        DocumentError: the folder cannot be written.
+        CostError: not that module, or no such prices of the region.
+        DocumentError: the folder cannot be made or written.
     """
-    taken, prices = read_spot_prices(module, region)
-    name = f"aws-{region}-spot-{taken:%Y-%m}"
-    source = f"Go module github.com/cristim/{module.name.replace('@', ' ')}, its spot_avg"
-    return _write_table(folder, name, region, taken, prices, source, purchase="spot")
+    taken, prices = read_instances_info(module, region, bought)
+    name = f"aws-{region}{bought.mark}-{taken:%Y-%m}"
+    source = f"Go module github.com/cristim/{module.name.replace('@', ' ')}, {bought.words}"
+    return _write_table(folder, name, region, taken, prices, source, purchase=bought.purchase)
 
 
 def _write_table(
     folder: Path, name: str, region: str, taken: datetime, prices: dict[str, Decimal], source: str,
-    purchase: Literal["on-demand", "spot"] = "on-demand",
+    purchase: Purchase = "on-demand",
 ) -> Path:  # fmt: skip
     text = prices_yaml(
         name=name,
@@ -274,6 +296,7 @@ def _write_table(
         purchase=purchase,
     )
     path = folder / "prices" / f"{name}.yaml"
+    make_folder(path.parent)
     write_whole(path, text)
     return path
 

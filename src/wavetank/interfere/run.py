@@ -98,7 +98,7 @@ def run_study(
                     performer.close()  # its ranks live on the cluster's nodes
         except NotUpError as error:
             _give_up(study, left, str(error))
-    return Outcome(study.n_measured, study.n_failed, 0)
+    return Outcome(study.n_measured, study.n_failed, 0, store.leases())
 
 
 def _measure_points(study: _Study, site: _Site, left: Sequence[Point]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,6 +17,12 @@ _PROGRAMS = ("mpirun", "mpiexec", "mpirun.openmpi", "orterun")
 # "mpirun (Open MPI) 4.1.4"; by another name of the same program: "mpirun.openmpi (OpenRTE) 4.1.4"
 _MARKS = ("Open MPI", "OpenRTE", "PRRTE")
 _NAMES = re.compile(r"^(mpirun|mpiexec|orterun|prterun)(\.openmpi)?$")
+_SESSIONS = "openmpi-sessions"
+_HEAD = "=mpirun"  # no name of a host
+_OWN_PLACE = f's|"[^"]*/{_SESSIONS}/{_HEAD}"|"${{OMPI_MCA_orte_tmpdir_base:-${{TMPDIR:-/tmp}}}}"|g'
+# Set where somebody has said where sessions are, and where mpirun starts daemons on hosts of a queue's choice.
+_PLACES = tuple(f"OMPI_MCA_orte_{which}tmpdir_base" for which in ("", "local_", "remote_"))
+_QUEUES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
 
 
 class OpenMpi:
@@ -48,6 +53,7 @@ class OpenMpi:
         if os.geteuid() == 0:
             argv.append("--allow-run-as-root")
         argv += ["-np", str(job.n_ranks), "--oversubscribe", "--bind-to", "none"]
+        argv += _session(job.placement, scratch)
         if job.placement is not None:
             argv += _placed(job.placement, job.n_ranks, scratch)
         return self.with_environment([*argv, *job.argv], job.whole_env)
@@ -93,21 +99,42 @@ def _placed(placement: Placement, n_ranks: int, scratch: Path) -> list[str]:
     return options
 
 
+def _session(placement: Placement | None, scratch: Path) -> list[str]:
+    """Options that give mpirun itself a place for its session directory.
+
+    All mpirun of a user on a host share one by default. The one that ends last removes it; another one that has just found
+    it there fails. Ranks keep their TMPDIR by this option. Daemons are given it too: ``_remote_shell`` puts their own
+    place there, and those that a queue starts may be on hosts that have no such folder.
+    """
+    queued = (
+        any(name in os.environ for name in _QUEUES)
+        if placement is None
+        else not placement.remote_shell
+    )
+    if queued or any(name in os.environ for name in _PLACES):
+        return []
+    place = scratch / _SESSIONS / _HEAD
+    place.mkdir(parents=True, exist_ok=True)
+    return ["--mca", "orte_tmpdir_base", str(place)]
+
+
 def _remote_shell(remote_shell: Sequence[str], hosts: Sequence[str], scratch: Path) -> Path:
     """What mpirun calls in place of ssh.
 
     Open MPI's daemons keep their session directories by the host's name. Where several hosts are this machine, one
     daemon that ends removes what another one has just made: the other dies, and mpirun waits for it without end. So
-    each host has a place of its own, where the host sees it (that of another machine does not, and needs none).
+    each host has a place of its own, where the host sees it (that of another machine may not, and needs none). It stands
+    beside this program, which may have been brought to another machine.
     """
-    sessions = scratch / "openmpi-sessions"
     for host in dict.fromkeys(hosts):
-        (sessions / host).mkdir(parents=True, exist_ok=True)
+        (scratch / _SESSIONS / host).mkdir(parents=True, exist_ok=True)
     shell = scratch / "openmpi-remote-shell"
     write_remote_shell(
         shell,
         remote_shell,
-        lines=f"place={shlex.quote(str(sessions))}/$host\n",
-        before="\"[ ! -w '$place' ] || export OMPI_MCA_orte_tmpdir_base='$place';\"",
+        lines=f'place=$(dirname -- "$0")/{_SESSIONS}/$host\n',
+        before="\"if [ -w '$place' ]; then export OMPI_MCA_orte_tmpdir_base='$place'; else unset OMPI_MCA_orte_tmpdir_base; fi;\"",
+        # mpirun passes its own place on, between double quotes: the host's shell reads the host's there.
+        command=f"\"$(printf '%s' \"$*\" | sed '{_OWN_PLACE}')\"",
     )
     return shell

@@ -8,6 +8,8 @@ from typing import Any
 from wavetank import __version__
 from wavetank.cluster.host import EndsMarked, RunningCluster, SharesMachine
 from wavetank.errors import WavetankError
+from wavetank.kernel.results.replay_output import OPENS_MADE_AGAIN
+from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.disturbance import Before, MachineLoad, MachineWatch
 from wavetank.measure.result import Origin
 
@@ -55,6 +57,20 @@ def ills(cluster: RunningCluster) -> str:
     except WavetankError as error:
         findings = [str(error)]
     return f"; the cluster is not well: {'; '.join(findings)}" if findings else ""
+
+
+def doubts_of_opens(result: ReplayResult) -> list[str]:
+    """A sentence where opens failed that may create a file, or find it, and the replay opened again.
+
+    MooseFS 3.0.117 answers "File exists" to one of two nodes that open a new file at the same moment.
+    """
+    again = result.settings.get(OPENS_MADE_AGAIN)
+    if again is None:
+        return []
+    return [
+        f"opens that may create a file failed with 'File exists' ({again} in all), since another node created it at that "
+        "moment: the replay opened again, and a program that does not will fail on this file system"
+    ]
 
 
 def origin_of(limits: Mapping[str, str]) -> Origin:

@@ -29,7 +29,13 @@ from wavetank.kernel.document.kernel import Kernel, KernelFile, folders_beforeha
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_caches, doubts_of_cold_reads, doubts_of_writes
-from wavetank.measure.conditions import as_it_was, ills, look_after, look_before
+from wavetank.measure.conditions import (
+    as_it_was,
+    doubts_of_opens,
+    ills,
+    look_after,
+    look_before,
+)
 from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.guests import doubts_of_guests, doubts_of_memory, incomparable_phases
 from wavetank.measure.mapping import as_placement_hosts, place_ranks
@@ -186,6 +192,7 @@ def measure(
     servers = [host.name for host in cluster.io_hosts]
     findings += doubts_of_guests(kernel, limits)
     findings += doubts_of_memory((*cluster.compute_hosts, *cluster.io_hosts))
+    findings += doubts_of_opens(result)
     findings += doubts_of_writes(kernel, result, limits, servers)
     if cache == "cold":
         findings += doubts_of_cold_reads(kernel, result, limits, servers)

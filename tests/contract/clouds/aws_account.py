@@ -69,6 +69,10 @@ class Emulator:
         """What there is in the account, beside what each has."""
         return list(self._ask("left"))
 
+    def copy(self) -> str:
+        """The URL of another emulator, whose account is as this one's is now."""
+        return f"http://127.0.0.1:{int(self._ask('copy'))}"
+
     def _ask(self, path: str, body: object = None) -> Any:
         return ask(self.url, path, body)
 

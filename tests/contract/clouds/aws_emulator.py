@@ -2,10 +2,12 @@
 
 What is added, each as the EC2 API reference has it: placement groups; a client token that makes no second instances; security
 groups and placement groups that are in use; things that are shown late; instances that end slowly; throttling; zones
-without room; refused rights; spot instances taken back; a quota; images of Debian and Ubuntu in the parameter store.
+without room; refused rights, also in simulated policies; roles; spot instances taken back; quotas; images of Debian and Ubuntu in
+the parameter store.
 
 Prints its port, and ends when its standard input does.
-POST /hostile {...} sets how it behaves, GET /hostile/calls, /hostile/left and /hostile/reset tell and clear.
+POST /hostile {...} sets how it behaves, GET /hostile/calls, /hostile/left and /hostile/reset tell and clear. GET /hostile/copy
+tells the port of another process, which has the account as it is now; GET /hostile/end ends that.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import io
 import json
 import os
 import re
+import signal
+import socket
 import sys
 import threading
 import xml.etree.ElementTree as ET
@@ -28,6 +32,7 @@ os.environ |= {
     "MOTO_EC2_ENABLE_KEYPAIR_VALIDATION": "1",
 }
 sys.path.insert(0, str(Path(__file__).parent))
+from aws_policies import SCHEDULER, caller, role_answer, simulated
 from aws_served import Served, efs_call
 from moto.backends import get_backend
 from moto.ec2.models import amis, ec2_backends
@@ -43,6 +48,7 @@ IMAGE, IMAGE_OF_ARM = "ami-12c6146b", "ami-0b301ce3ce347599c"
 amis.AMIS[:] = [each for each in amis.AMIS if each["ami_id"] in (IMAGE, IMAGE_OF_ARM)]
 assert len(amis.AMIS) == 2
 EC2 = "http://ec2.amazonaws.com/doc/2016-11-15/"
+XML = ("ec2", "sts", "iam")  # services that answer so; others by JSON
 Respond = Callable[..., Any]
 # action -> where the response has the ids of what was made
 MAKERS = {
@@ -74,10 +80,15 @@ class Hostile:
         self.made: list[dict[str, list[str]]] = []  # parameters of calls that make something
         self.no_room: list[str] = []  # zones
         self.throttle: dict[str, int] = {}  # action -> how many calls
-        self.refuse: dict[str, str] = {}  # action -> code
+        self.refuse: dict[str, str] = {}  # action, or "*" for all -> code
         self.hide = 0  # descriptions that do not show what is new
         self.linger = 0  # descriptions for which what was terminated is still ending
-        self.quota = 1000.0
+        self.quotas: dict[str, float] = {}  # by code; others are large, or not known
+        self.no_quotas: list[str] = []  # codes that the account does not know
+        self.identity = "arn:aws:iam::123456789012:user/moto"
+        self.roles = {"reaper": SCHEDULER}  # and the service that each trusts
+        self.missing: list[str] = []  # keys that policies ask for where they refuse
+        self.alter: dict[str, dict[str, str]] = {}  # action -> what of its answer is another text
         self.older_s = 0  # by which all instances that there are began earlier
         self.forgets = False  # instances that ended, as AWS does after an hour
         self.hidden: dict[str, int] = {}
@@ -92,23 +103,23 @@ class Hostile:
         path = environ["PATH_INFO"]
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
         if path.startswith("/hostile"):
-            return self._told(path, body, start)
+            return self._told(path, body, environ, start)
         environ["wsgi.input"] = io.BytesIO(body)
         scope = re.search(
             r"Credential=[^/]+/\d+/([^/]+)/([^/]+)/", environ.get("HTTP_AUTHORIZATION", "")
         )
         region, service = (scope[1], scope[2]) if scope else ("us-east-1", "")
-        asked = parse_qs(body.decode(errors="replace")) if service in ("ec2", "sts") else {}
+        asked = parse_qs(body.decode(errors="replace")) if service in XML else {}
         action = self._action(service, environ, asked)
         self.calls.append(action)
         name = action.partition(":")[2]
         if self.throttle.get(name, 0) > 0:
             self.throttle[name] -= 1
             return _error(start, 503, "RequestLimitExceeded", "Request limit exceeded.")
-        if name in self.refuse:
-            return _error(
-                start, 403, self.refuse[name], "You are not authorized to perform this operation."
-            )
+        refused = self.refuse.get(name, self.refuse.get("*"))
+        if refused is not None:
+            error = _error if service in XML else _json_error
+            return error(start, 403, refused, "You are not authorized to perform this operation.")
         if asked.get("DryRun") == ["true"]:
             return _error(
                 start,
@@ -120,7 +131,7 @@ class Hostile:
         if own is None:
             own = self.served.before(service, name, region, path, body)
         if own is not None:
-            of_json = service in ("fsx", "elasticfilesystem") and isinstance(own[0], int)
+            of_json = service not in XML and isinstance(own[0], int)
             return _json_error(start, *own) if of_json else _answer(start, *own)
         status, headers, text = _collect(self.moto, environ)
         if status.startswith("200") and service == "ec2":
@@ -143,19 +154,25 @@ class Hostile:
         verb = {"GET": "ListSchedules", "POST": "CreateSchedule", "DELETE": "DeleteSchedule"}
         return f"{service}:{verb.get(environ['REQUEST_METHOD'], '?')}"
 
-    def _told(self, path: str, body: bytes, start: Respond) -> Iterable[bytes]:
+    def _told(
+        self, path: str, body: bytes, environ: dict[str, Any], start: Respond
+    ) -> Iterable[bytes]:
         if path == "/hostile/reset":
-            environ = {
+            asked = {
                 "REQUEST_METHOD": "POST", "PATH_INFO": "/moto-api/reset", "SERVER_NAME": "x", "SERVER_PORT": "1",
                 "wsgi.input": io.BytesIO(), "wsgi.url_scheme": "http", "HTTP_HOST": "x:1",
             }  # fmt: skip
-            _collect(self.moto, environ)
+            _collect(self.moto, asked)
             self.clear()
             return _answer(start, "application/json", b"{}")
         if path == "/hostile/calls":
             found: object = {"calls": self.calls, "made": self.made}
         elif path == "/hostile/left":
             found = self._left()
+        elif path == "/hostile/copy":
+            found = self._copy(environ["werkzeug.socket"])
+        elif path == "/hostile/end":
+            os._exit(0)
         else:
             for key, value in json.loads(body).items():
                 of_served = key.removeprefix("served_")
@@ -166,6 +183,16 @@ class Hostile:
                 self._make_older()
             found = {}
         return _answer(start, "application/json", json.dumps(found).encode())
+
+    def _copy(self, connection: socket.socket) -> int:
+        """Go on as two processes: the port of the new one."""
+        reading, writing = os.pipe()
+        if os.fork() == 0:
+            connection.close()
+            serve(self, writing)
+        os.close(writing)
+        with os.fdopen(reading) as told:
+            return int(told.readline())
 
     def _left(self) -> list[str]:
         """What there is, whatever is shown: of every region, without what every account has."""
@@ -196,8 +223,14 @@ class Hostile:
     def _own(
         self, service: str, name: str, region: str, asked: dict[str, list[str]], body: bytes
     ) -> tuple[str, bytes] | tuple[int, str, str] | None:
+        if service == "iam" or name == "GetCallerIdentity":
+            return self._of_identity(name, asked)
         if name == "GetServiceQuota":
-            return "application/json", json.dumps({"Quota": {"Value": self.quota}}).encode()
+            code = json.loads(body)["QuotaCode"]
+            if code in self.no_quotas:
+                return 400, "NoSuchResourceException", "The specified quota does not exist."
+            value = self.quotas.get(code, 100_000.0)
+            return "application/json", json.dumps({"Quota": {"Value": value}}).encode()
         if name == "GetParameter":
             asked_name = json.loads(body)["Name"]
             if "debian" in asked_name or "canonical" in asked_name:
@@ -218,6 +251,15 @@ class Hostile:
                     f"resource {asked['GroupId'][0]} has a dependent object",
                 )
         return None
+
+    def _of_identity(
+        self, name: str, asked: dict[str, list[str]]
+    ) -> tuple[str, bytes] | tuple[int, str, str]:
+        if name == "GetCallerIdentity":
+            return "text/xml", caller(name, self.identity)
+        if name == "GetRole":
+            return role_answer(name, asked, self.roles)
+        return "text/xml", simulated(name, asked, self.refuse, self.missing)
 
     def _before_run(
         self, asked: dict[str, list[str]]
@@ -283,6 +325,9 @@ class Hostile:
         return "text/xml", _xml(name, "<return>true</return>")
 
     def _after(self, name: str, region: str, asked: dict[str, list[str]], text: bytes) -> bytes:
+        for said, altered in self.alter.get(name, {}).items():
+            assert said.encode() in text, f"{name} does not say {said}"
+            text = text.replace(said.encode(), altered.encode())
         if name in MAKERS:
             self.made.append(asked)
             ids = re.findall(MAKERS[name], text.decode())
@@ -455,17 +500,19 @@ def _matches(tags: dict[str, str], wanted: dict[str, list[str]]) -> bool:
 
 def _end_with_whoever_started_it() -> None:
     """Standard input ends when that process does, however it ended."""
-    sys.stdin.read()
+    while os.read(0, 4096):
+        pass
     os._exit(0)
 
 
-def serve(account: Hostile) -> None:
-    """Serve until standard input ends; the port is printed."""
+def serve(account: Hostile, told: int = 1) -> None:
+    """Serve until standard input ends; the port is written to a descriptor."""
     threading.Thread(target=_end_with_whoever_started_it, daemon=True).start()
     server = make_server("127.0.0.1", 0, account, threaded=True, request_handler=Quiet)
-    print(server.server_port, flush=True)
+    os.write(told, f"{server.server_port}\n".encode())
     server.serve_forever()
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies that end
     serve(Hostile())

@@ -1,20 +1,25 @@
-"""A program that kills wavetank after each of its calls to AWS, and then calls ``down`` or ``prune``: a line for each try.
+"""What ``down`` or ``prune`` makes of a wavetank that is killed (SIGKILL) after each of its calls to AWS: a line for each try.
 
-Usage: aws_killed.py up|down|prune URL FOLDER FIRST EACH KIND: killed after call FIRST, FIRST + EACH and so on, of a cluster with a file
-system of that kind. With one that AWS runs, calls are counted from the first that makes, or deletes, what serves it: those before are
-as of the others.
-It forks a process for each try: boto3 reads its data once.
+Usage: aws_killed.py up|down|prune URL FOLDER KIND: killed after each call, of a cluster with a file system of that kind. With one that
+AWS runs, from the first call that makes, or deletes, what serves it: those before are as of the others.
+A kill leaves the account and the folder as they are then: a try works on copies of both. Meanwhile a twin of the process that was killed,
+forked just before, waits; it goes on with the account and the folder themselves, to be killed after the next call.
+Each runs in a process of its own, forked: boto3 reads its data once.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
+import shutil
 import signal
+import struct
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +32,7 @@ from aws_account import (
     REAPER,
     Emulator,
     QuickClock,
+    create,
     served_of,
     spec_of,
 )
@@ -38,7 +44,6 @@ from wavetank.cluster.clouds.aws.cloud import AwsCloud
 from wavetank.cluster.clouds.census import holdings
 from wavetank.cluster.clouds.engine import remove_all
 from wavetank.cluster.clouds.provider import CloudProvider
-from wavetank.cluster.providers.aws import AwsProvider
 from wavetank.cluster.remote import hosts
 from wavetank.cluster.state import directory_of
 from wavetank.errors import ClusterError
@@ -50,6 +55,8 @@ SPECS = {
     "fsx-lustre": served_of(LUSTRE),
     "efs": served_of(NFS_BY_AWS),
 }
+TWIN = struct.Struct("i")  # process id
+SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of prctl(2)
 FIRST_OF_SERVED = {
     "up": ("CreateFileSystem",),
     "prune": ("CreateFileSystem",),
@@ -63,13 +70,15 @@ class Elsewhere(Emulator):
     def __init__(self, url: str) -> None:
         self.url = url
 
+    def end(self) -> None:
+        """End it, where it is a copy."""
+        with contextlib.suppress(OSError, HTTPException):  # it ends without an answer
+            self._ask("end")
+
 
 def up() -> None:
     """As deploy does it, without hosts."""
-    directory = directory_of("lab")
-    directory.claim()
-    directory.note(do="provider", name="aws")
-    AwsProvider().create(SPECS[sys.argv[6]])
+    create(SPECS[sys.argv[4]])
 
 
 def down() -> None:
@@ -86,46 +95,59 @@ def prune() -> None:
         remove_all(cloud, each.key, QuickClock())
 
 
-def in_a_process(action: Callable[[], None], killed_after: int | None = None) -> tuple[bool, int]:
-    """Whether it was killed, and how many calls it made."""
-    reading, writing = os.pipe()
-    child = os.fork()
-    if child == 0:
+def in_a_process(action: Callable[[], None], at_call: Callable[[int], None] | None = None) -> None:
+    """Do it; after each of its calls the process is killed, ``at_call`` is called with the number of calls so far, and a twin goes on."""
+    calls, calling = os.pipe()
+    waiting, going_on = os.pipe()
+    running = os.fork()
+    if running == 0:
         status = 1
         try:
-            os.close(reading)
-            _count(writing, killed_after)
+            os.close(calls)
+            os.close(going_on)
+            if at_call is not None:
+                _stop_at_calls(calling, waiting)
             action()
             status = 0
         finally:
             os._exit(status)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as counted:
-        n = len(counted.read())
-    _, status = os.waitpid(child, 0)
-    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-    if not killed and status != 0:
-        raise SystemExit(f"{action.__name__} failed")
-    return killed, n
-
-
-def _count(writing: int, killed_after: int | None) -> None:
-    call = account.Account.call
+    os.close(calling)
+    os.close(waiting)
     n = 0
+    while told := os.read(calls, TWIN.size):
+        n += 1
+        os.kill(running, signal.SIGKILL)
+        _, status = os.waitpid(running, 0)
+        if not os.WIFSIGNALED(status) or os.WTERMSIG(status) != signal.SIGKILL:
+            raise SystemExit(f"{action.__name__} was not killed after call {n}")
+        assert at_call is not None
+        at_call(n)
+        (running,) = TWIN.unpack(told)  # a child of this process since its parent is gone
+        os.write(going_on, b".")
+    os.close(calls)
+    os.close(going_on)
+    if os.waitpid(running, 0)[1] != 0:
+        raise SystemExit(f"{action.__name__} failed")
 
-    def counted(
+
+def _stop_at_calls(calling: int, waiting: int) -> None:
+    """After each call make a twin, tell of it, and wait to be killed; the twin goes on when it may."""
+    call = account.Account.call
+
+    def stopped(
         self: account.Account, service: str, operation: str, **asked: Any
     ) -> dict[str, Any]:
-        nonlocal n
         try:
             return call(self, service, operation, **asked)
         finally:  # an answer that is an error is one too
-            n += 1
-            os.write(writing, b".")
-            if n == killed_after:
-                os.kill(os.getpid(), signal.SIGKILL)
+            twin = os.fork()
+            if twin != 0:
+                os.write(calling, TWIN.pack(twin))
+                while True:
+                    signal.pause()
+            os.read(waiting, 1)
 
-    account.Account.call = counted  # type: ignore[method-assign]
+    account.Account.call = stopped  # type: ignore[method-assign]
 
 
 def later() -> QuickClock:
@@ -133,23 +155,53 @@ def later() -> QuickClock:
     return QuickClock(datetime.now(UTC) + AFTER)
 
 
-def _calls_before(how: str, aws: Elsewhere) -> int:
-    """Calls before the first that makes, or deletes, what serves the cluster."""
-    aws.reset()
-    CloudProvider.clock = QuickClock()
-    in_a_process(up)
-    n_before = len(aws.calls())
-    CloudProvider.clock = later()
-    in_a_process(down)
-    calls = [call.partition(":")[2] for call in aws.calls()]
-    first = next(i for i, call in enumerate(calls) if call in FIRST_OF_SERVED[how])
-    return first - n_before if how == "down" else first
+class Kills:
+    """What comes of a kill after each call."""
+
+    def __init__(self, how: str, aws: Elsewhere, folder: Path, kind: str) -> None:
+        self.how, self.aws, self.folder = how, aws, folder
+        self.first_calls = FIRST_OF_SERVED[how] if kind != "glusterfs" else None
+
+    def at_call(self, n: int) -> None:
+        """Try it with copies of the account and of the folder as they are now."""
+        if self.first_calls:
+            if self.aws.calls()[-1].partition(":")[2] not in self.first_calls:
+                return
+            self.first_calls = None
+        copy = self.folder.with_name("copy")
+        shutil.copytree(self.folder, copy, symlinks=True)
+        aws = Elsewhere(self.aws.copy())
+        point_to(aws, copy)
+        self.report(aws, n)
+        point_to(self.aws, self.folder)
+        aws.end()
+        shutil.rmtree(copy)
+
+    def report(self, aws: Elsewhere, killed_after: int | None) -> None:
+        """Have down, or prune, remove what there is, and print what is left."""
+        then, calls = len(aws.left()), aws.calls()
+        clock = CloudProvider.clock
+        CloudProvider.clock = later()
+        in_a_process(prune if self.how == "prune" else down)
+        CloudProvider.clock = clock
+        line = {
+            "killed_after": killed_after, "call": calls[-1] if calls else "", "calls": calls, "left_then": then,
+            "left": aws.left(), "folder": directory_of("lab").path.exists(),
+        }  # fmt: skip
+        print(json.dumps(line), flush=True)
+
+
+def point_to(aws: Elsewhere, folder: Path) -> None:
+    """Have what comes use this account, and keep its clusters there."""
+    os.environ |= {"AWS_ENDPOINT_URL": aws.url, "WAVETANK_STATE_DIR": str(folder)}
 
 
 def main() -> None:
-    how, url, folder, first, each, kind = sys.argv[1:]
-    os.environ |= {**ENVIRONMENT, "AWS_ENDPOINT_URL": url, "WAVETANK_STATE_DIR": folder}
+    how, url, folder, kind = sys.argv[1:]
+    assert ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0) == 0
+    os.environ |= ENVIRONMENT
     aws = Elsewhere(url)
+    point_to(aws, Path(folder))
     session = boto3.Session(region_name="us-east-1")
     for service in ("ec2", "sts", "ssm", "scheduler", "fsx", "efs"):
         session.client(service)
@@ -161,28 +213,14 @@ def main() -> None:
         spec, directory_of(spec.name), {}, "/storage/data"
     )
     hosts.examine = lambda spec, needs: []
-    n_killed = int(first) + (_calls_before(how, aws) if kind != "glusterfs" else 0)
-    killed = True
-    while killed:
-        aws.reset()
-        CloudProvider.clock = QuickClock()
-        if how == "down":
-            in_a_process(up)
-            CloudProvider.clock = later()
-            killed, n = in_a_process(down, n_killed)
-        else:
-            killed, n = in_a_process(up, n_killed)
-        n_killed += int(each)
-        then = len(aws.left())
-        calls = aws.calls()
+    kills = Kills(how, aws, Path(folder), kind)
+    aws.reset()
+    CloudProvider.clock = QuickClock()
+    if how == "down":
+        in_a_process(up)
         CloudProvider.clock = later()
-        in_a_process(prune if how == "prune" else down)
-        last = calls[-1] if calls else ""
-        line = {
-            "killed": killed, "after": n, "call": last, "calls": calls, "left_then": then, "left": aws.left(),
-            "folder": directory_of("lab").path.exists(),
-        }  # fmt: skip
-        print(json.dumps(line), flush=True)
+    in_a_process(down if how == "down" else up, kills.at_call)
+    kills.report(aws, None)
 
 
 if __name__ == "__main__":

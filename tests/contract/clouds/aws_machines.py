@@ -3,12 +3,14 @@
 Usage: aws_machines.py LOCAL, in the network of the local cluster LOCAL; else as aws_emulator.py.
 What is real: users, keys, ssh, and the shell text of the user data, which is run as cloud-init would. What is not: packages, which
 this machine has already; programs that would change this machine (STAND_INS); the boot. A node stands for one instance, once:
-without a free one there is no room. An instance that ends takes all of its processes with it.
+without a free one there is no room. With WAVETANK_TEST_AWS_REUSED in the environment it stands for others later, without what
+instances left. An instance that ends takes all of its processes with it.
 """
 
 from __future__ import annotations
 
 import base64
+import os
 import re
 import sys
 import threading
@@ -26,6 +28,8 @@ from wavetank.cluster.filesystems.base import wait_until
 from wavetank.cluster.host import Host
 
 BIN = "/run/loopback/bin"
+REUSED = "WAVETANK_TEST_AWS_REUSED" in os.environ
+WASH = "umount -l /made-by-aws/mount; rm -rf /storage/wavetank /run/wavetank-* /run/systemd/shutdown /run/loopback*; true"
 # Disks have names that no machine has. The storage is the node's own disk, which is there.
 STAND_INS = {
     "shutdown": 'mkdir -p /run/systemd/shutdown; echo "$@" >/run/systemd/shutdown/scheduled',
@@ -87,6 +91,7 @@ class Loopback(Hostile):
         super().__init__()
         self.free = list(deploy.find(local).compute_hosts)
         self.hosts: dict[str, Host] = {}  # of each instance that there is or was
+        self.washed: set[str] = set()
         self.taking = threading.Lock()
 
     def _before_run(self, asked: dict[str, list[str]]) -> Any:
@@ -114,7 +119,13 @@ class Loopback(Hostile):
 
     def _power_off(self, instance: str) -> None:
         """Kill everything in the node but its first process, and who asks for it."""
-        self.hosts[instance].run(["sh", "-c", "kill -9 -1 || true"])
+        host = self.hosts[instance]
+        host.run(["sh", "-c", "kill -9 -1 || true"])
+        if REUSED and instance not in self.washed:
+            self.washed.add(instance)
+            host.run(["sh", "-c", WASH])
+            with self.taking:
+                self.free.append(host)
 
     def _restate(self, item: ET.Element, instance: str, space: str) -> None:
         super()._restate(item, instance, space)

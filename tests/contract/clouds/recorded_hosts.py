@@ -24,6 +24,9 @@ class Recorder:
             raise RemoteCommandError(self.name, argv, 1, "not registered")
         return Finished("", "", 0.0)
 
+    def script(self, text: str, *words: str, **_: object) -> str:
+        return self.run(["sh", "-c", text, "sh", *words]).stdout
+
     def start(self, argv: Sequence[str], **_: object) -> None:
         self.commands.append(list(argv))
 

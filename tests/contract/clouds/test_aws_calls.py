@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
+import logging
+import re
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -17,13 +22,18 @@ from aws_account import (
     NFS_BY_AWS,
     SECRETS,
     Emulator,
+    body_of,
     create,
     of,
     served_of,
     spec_of,
 )
+from click.testing import CliRunner
+from recorded_hosts import Recorder
 
+from wavetank.cli.main import cli
 from wavetank.cluster import deploy
+from wavetank.cluster.clouds.aws.account import TALKERS
 from wavetank.cluster.clouds.cloud import PREFIX
 from wavetank.cluster.clouds.engine import noted_lease
 from wavetank.cluster.state import directory_of
@@ -129,6 +139,49 @@ def test_no_file_holds_credentials(aws: Emulator) -> None:
     assert (folder / "keys").stat().st_mode & 0o077 == 0
     assert (folder / "keys" / "user-key").stat().st_mode & 0o077 == 0
     deploy.take_down("lab")
+
+
+@contextlib.contextmanager
+def logs_of_a_new_process() -> Iterator[None]:
+    """Nothing is set that a test or pytest set before; all that is set here is undone."""
+    root, talkers = logging.getLogger(), [logging.getLogger(name) for name in TALKERS]
+    handlers, levels = root.handlers[:], [each.level for each in (root, *talkers)]
+    root.handlers[:] = []
+    for each in talkers:
+        each.setLevel(logging.NOTSET)
+    try:
+        yield
+    finally:
+        root.handlers[:] = handlers
+        for each, level in zip((root, *talkers), levels, strict=True):
+            each.setLevel(level)
+
+
+def test_no_log_holds_credentials_or_keys_however_much_is_asked_for(
+    aws: Emulator, recorders: dict[str, Recorder], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert recorders == {}
+    monkeypatch.setattr("wavetank.cli.cluster._print_status", lambda name, output_format: None)
+    path = tmp_path / "lab.yaml"
+    path.write_text(
+        json.dumps(body_of(file_system={"kind": "nfs", "options": {"server": "kernel"}}))
+    )
+    said = ""
+    for words in (["check", str(path)], ["up", str(path)], ["down", "lab"]):
+        with logs_of_a_new_process():
+            done = CliRunner().invoke(cli, ["-vv", "cluster", *words])
+            assert logging.getLogger().level == logging.DEBUG
+        assert done.exit_code == 0, done.output
+        said += done.stdout + done.stderr
+    assert "lab is down" in said
+    assert not any(secret in said for secret in SECRETS)
+    assert "PRIVATE KEY" not in said
+    for each in of(aws.made(), "RunInstances"):
+        key = yaml.safe_load(base64.b64decode(each["UserData"]))["ssh_keys"]["ed25519_private"]
+        # pieces that no encoding of the request changes
+        pieces = re.findall(r"[A-Za-z0-9]{24}", each["UserData"] + key)
+        assert len(pieces) > 10
+        assert not any(piece in said for piece in pieces)
 
 
 @pytest.mark.usefixtures("unreached")

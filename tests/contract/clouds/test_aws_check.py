@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from wavetank.cli.main import cli
 from wavetank.cluster import deploy
 from wavetank.cluster.clouds.engine import noted_lease
 from wavetank.cluster.state import directory_of
+from wavetank.errors import ClusterError
 
 
 @pytest.mark.parametrize(
@@ -41,8 +43,32 @@ def test_what_is_wrong_is_named_before_anything_is_made(
     assert aws.left() == []
 
 
+# of c6id.2xlarge: an element of AWS's answer, what it says in its place, and both as they are told
+ALTERED = [
+    ("defaultVCpus", "8", "16", "16 vCPUs", "8 vCPUs"),
+    ("sizeInMiB", "16384", "32768", "32768 MiB of memory", "16384 MiB of memory"),
+    ("baselineBandwidthInGbps", "3.125", "6.25", "6.25 Gbit/s of network", "3.125 Gbit/s of network"),
+    ("baselineThroughputInMBps", "312.5", "81.25", "81.25 MB/s to its volumes", "312.5 MB/s to its volumes"),
+    ("baselineIops", "12000", "4000", "4000 IOPS of its volumes", "12000 IOPS of its volumes"),
+    ("count", "1", "2", "2 x 474 GB of local disks", "1 x 474 GB of local disks"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("element", "value", "other", "said", "known"), ALTERED)
+def test_a_type_that_is_another_one_in_the_account_is_named_with_both_numbers(
+    aws: Emulator, element: str, value: str, other: str, said: str, known: str
+) -> None:
+    whole = f"<{element}>{{}}</{element}>"
+    aws.behave(alter={"DescribeInstanceTypes": {whole.format(value): whole.format(other)}})
+    (finding,) = deploy.check(spec_of(instance={"name": "c6id.2xlarge"}))
+    assert finding.startswith(f"instance c6id.2xlarge has {said}")
+    assert f" in this account, and {known}" in finding
+    assert "'wavetank instances refresh' renews it" in finding
+    assert aws.made() == []
+
+
 def test_a_quota_that_is_too_small_is_named_with_what_to_ask_for(aws: Emulator) -> None:
-    aws.behave(quota=4)
+    aws.behave(quotas={"L-1216C47A": 4})
     (finding,) = deploy.check(spec_of())
     # three c5.large of 2 vCPUs
     assert (
@@ -50,16 +76,6 @@ def test_a_quota_that_is_too_small_is_named_with_what_to_ask_for(aws: Emulator) 
     )
     assert "request-service-quota-increase" in finding
     assert "--desired-value 6" in finding
-
-
-@pytest.mark.parametrize(
-    "action", ["RunInstances", "CreateSecurityGroup", "CreatePlacementGroup", "ImportKeyPair"]
-)
-def test_a_right_that_is_missing_is_named(aws: Emulator, action: str) -> None:
-    aws.behave(refuse={action: "UnauthorizedOperation"})
-    (finding,) = deploy.check(spec_of())
-    assert f"may not call ec2:{action}" in finding
-    assert "wavetank cluster policy aws" in finding
 
 
 def test_credentials_that_are_over_are_said_to_be(aws: Emulator) -> None:
@@ -119,6 +135,21 @@ def test_an_account_is_listed_and_pruned_by_token_alone(aws: Emulator) -> None:
     assert aws.left() == []
     status, out, _ = said_by("list", "--provider", "aws")
     assert "Nothing of wavetank's is in us-east-1." in out
+
+
+@pytest.mark.usefixtures("unreached")
+def test_down_of_a_cluster_whose_folder_is_lost_names_the_command_that_finds_it(
+    aws: Emulator,
+) -> None:
+    create(spec_of())
+    directory_of("lab").erase()
+    with pytest.raises(ClusterError, match="no cluster is called 'lab'") as caught:
+        said_by("down", "lab")
+    hint = re.search(r"'wavetank cluster (prune --provider aws) --all-regions'", str(caught.value))
+    assert hint is not None
+    status, out, _ = said_by(*hint[1].split(), "--format", "json")
+    (held,) = json.loads(out)["in_the_account"]
+    assert (status, held["cluster"]) == (0, "lab")
 
 
 @pytest.mark.parametrize(

@@ -20,10 +20,12 @@ from wavetank.cluster import deploy
 from wavetank.cluster.clouds.disks import BIND
 from wavetank.cluster.components import Storage
 from wavetank.cluster.devices import device_paths
+from wavetank.cluster.filesystems.orangefs.package import INSTALL
 from wavetank.cluster.host import Finished
 from wavetank.cluster.remote import launch, launching
+from wavetank.cluster.remote.building import BUILD
 from wavetank.cluster.state import directory_of
-from wavetank.errors import ClusterError, RemoteCommandError
+from wavetank.errors import ClusterError, RemoteCommandError, SpecError
 from wavetank.job import SCRATCH
 from wavetank.measure.conditions import origin_of
 
@@ -137,7 +139,7 @@ def test_compute_nodes_get_a_way_to_each_other_and_the_replay_program(
     assert aws.left() == []
 
 
-def test_a_replay_program_that_does_not_run_there_is_said_and_nothing_stays(
+def test_a_replay_program_that_neither_runs_nor_builds_there_is_said_and_nothing_stays(
     aws: Emulator, recorders: dict[str, Recorder], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     replay = tmp_path / launching.REPLAY
@@ -149,12 +151,17 @@ def test_a_replay_program_that_does_not_run_there_is_said_and_nothing_stays(
     def run(self: Recorder, argv: Sequence[str], **_: object) -> Finished:
         if "mpirun -np 1" in " ".join(argv):
             raise RemoteCommandError(self.name, argv, 1, said)
+        if BUILD in argv:
+            raise RemoteCommandError(self.name, argv, 1, "replay.c:1: error: no mpi.h")
         return Finished("", "", 0.0)
 
     monkeypatch.setattr(Recorder, "run", run)
     with pytest.raises(ClusterError, match=r"does not run on c1: .*GLIBC_2\.38") as raised:
         deploy.bring_up(spec_of(file_system=KERNEL))
+    assert "do not build on c1: replay.c:1: error: no mpi.h" in str(raised.value)
     assert "cloud.image" in str(raised.value)
+    assert any(path.endswith("/sources.tar.gz") for path in recorders["c1"].files)
+    assert not any(path.endswith("/sources.tar.gz") for path in recorders["c2"].files)
     assert aws.left() == []
 
 
@@ -184,3 +191,24 @@ def test_a_file_system_that_does_not_come_up_takes_the_instances_with_it(
         deploy.bring_up(spec_of(file_system=KERNEL))
     assert aws.left() == []
     assert not directory_of("lab").path.exists()
+
+
+def test_a_package_of_orangefs_is_installed_on_every_instance_before_its_servers_start(
+    aws: Emulator, recorders: dict[str, Recorder], tmp_path: Path
+) -> None:
+    package = tmp_path / "orangefs.deb"
+    asked = {"kind": "orangefs", "package": str(package)}
+    with pytest.raises(SpecError, match=r"orangefs\.deb is no file of this machine"):
+        deploy.bring_up(spec_of(file_system=asked))
+    assert aws.made() == []
+    package.write_bytes(b"a package")
+    deploy.bring_up(spec_of(file_system=asked))
+    for host in recorders.values():
+        there = "/run/wavetank-orangefs/orangefs.deb"
+        assert host.files[there] == b"a package"
+        (installed,) = [argv for argv in host.commands if INSTALL in argv]
+        assert installed[4] == there
+        ours = [argv for argv in host.commands if "pvfs2" in " ".join(argv[:1] + argv[5:])]
+        assert ours and host.commands.index(installed) < host.commands.index(ours[0])
+    deploy.take_down("lab")
+    assert aws.left() == []

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -17,7 +18,7 @@ import pytest
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
 from contract_clusters import spec_of
-from leftovers import skip_unless_possible
+from leftovers import marked, skip_unless_possible
 from tracer_run import FAMILIES, compile_c
 
 from waiting import HANG_S
@@ -60,19 +61,84 @@ def in_aws(machines: deploy.DeployedCluster, *command: str) -> str:
     return "\n".join(said)
 
 
-# All of both suites with one file system; of the other what differs from it. "aws-" is all of it with each.
-CHOSEN = os.environ.get(
-    "WAVETANK_TEST_AWS_CHOSEN", "aws-nfs or (aws-glusterfs and (placed or global or settings))"
-)
+# All of both suites with one file system; of the others, of the first suite, what differs from it. WAVETANK_TEST_AWS_CHOSEN names
+# other tests for all: "aws-" is all of both suites with each.
+CHOSEN = os.environ.get("WAVETANK_TEST_AWS_CHOSEN")
+CHOSEN_OF = {
+    "aws-nfs": "aws-nfs",
+    "aws-glusterfs": "placed or global or settings",
+    "aws-cephfs": "placed",
+    "aws-gateway": "placed",
+    "aws-orangefs": "placed",
+}
 SUITES = ("test_cluster_contract.py", "test_cluster_run_contract.py")
 
 
-@pytest.mark.parametrize("machines", [10], indirect=True)
-def test_the_contracts_hold_on_instances(machines: deploy.DeployedCluster) -> None:
-    suites = [str(Path(__file__).parents[1] / name) for name in SUITES]
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-k", CHOSEN]
+@pytest.fixture
+def possible(kind: str) -> None:
+    """Skip where a package is missing that no distribution has, before there are nodes."""
+    spec = spec_of(kind, "aws")
+    if spec.file_system.kind == "orangefs" and spec.file_system.prefix is None:
+        pytest.skip("OrangeFS is not in Debian: WAVETANK_TEST_ORANGEFS names its prefix")
+
+
+def suites_of(kind: str) -> tuple[str, ...]:
+    return SUITES if CHOSEN or kind == "aws-nfs" else SUITES[:1]
+
+
+def instances_of(kind: str) -> int:
+    """Of a cluster for each suite."""
+    return len(suites_of(kind)) * len(spec_of(kind, "aws").node_names())
+
+
+@pytest.mark.parametrize(
+    ("machines", "kind"),
+    [
+        pytest.param(instances_of(kind), kind, id=kind, marks=of.marks)
+        for kind, of in zip(CHOSEN_OF, marked(CHOSEN_OF), strict=True)
+    ],
+    indirect=["machines"],
+)
+def test_the_contracts_hold_on_instances(
+    possible: None, machines: deploy.DeployedCluster, kind: str
+) -> None:
+    suites = [str(Path(__file__).parents[1] / name) for name in suites_of(kind)]
+    chosen = f"{kind} and ({CHOSEN or CHOSEN_OF[kind]})"
+    options = ["-q", "-x", "-rs", "-p", "no:cacheprovider", "-k", chosen]
     said = in_aws(machines, sys.executable, "-m", "pytest", *options, *suites)
     assert "passed" in said
+
+
+KILLS = os.environ.get("WAVETANK_TEST_AWS_KILLS", "22,40").replace("all", "")
+
+
+@pytest.mark.parametrize("machines", [4], indirect=True)
+def test_a_tool_killed_at_any_step_on_hosts_leaves_neither_instances_nor_connections_after_down(
+    machines: deploy.DeployedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step is a call to the account or a command on an instance, from the start of the instances on.
+
+    WAVETANK_TEST_AWS_KILLS names the steps; "all": each of them, which takes long.
+    """
+    monkeypatch.setenv("WAVETANK_TEST_AWS_REUSED", "1")
+    program = str(Path(__file__).with_name("aws_killed_there.py"))
+    name = machines.name.removesuffix("-cloud")
+    steps = [each for each in KILLS.split(",") if each]
+    found = [
+        json.loads(line)
+        for line in in_aws(machines, sys.executable, program, f"{name}-killed", *steps).splitlines()
+    ]
+    for each in found:
+        assert each["down"][0] == 0, each
+        assert (each["left"], each["folder"], each["scratch"]) == ([], False, []), each
+    if steps:
+        assert [each["status"] for each in found] == [-signal.SIGKILL] * len(steps), found
+    else:
+        assert found[-1]["status"] == 0 and found[-1]["after"].startswith("up after"), found[-1]
+    # the kills came when there were instances, volumes, a key and groups
+    assert all(each["left_then"] >= 4 for each in found), found
+    for host in machines.compute_hosts:  # what an instance ran went with it
+        assert "ssh" not in host.run(["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"]).stdout
 
 
 def bt_io(folder: Path) -> list[str]:
@@ -94,7 +160,7 @@ def traced_kernel(folder: Path, name: str, program: list[str]) -> str:
 
 
 @pytest.mark.parametrize("machines", [9], indirect=True)
-def test_a_campaign_loses_a_cluster_goes_on_and_ranks_all_when_it_is_run_again(
+def test_a_campaign_loses_a_cluster_and_its_credentials_and_ranks_all_when_it_is_run_again(
     machines: deploy.DeployedCluster, tmp_path: Path
 ) -> None:
     lost = "io1"  # the NFS server: no client reads or writes any more
@@ -117,7 +183,14 @@ def test_a_campaign_loses_a_cluster_goes_on_and_ranks_all_when_it_is_run_again(
         rf"failed: (btio|byfio) on {name}-nfs", output
     )  # by its seed one of them is first
     assert f"{lost}: the cloud took its spot instance i-" in output
-    assert said["left"] == []
+    # the credentials expired in the last measurement: said then, where it cannot go down, and at the end
+    gluster = f"{name}-gluster"
+    assert re.search(rf"doubt: \w+ on {gluster} .*does not accept the credentials", output)
+    assert f"{gluster} did not go down whole: AWS does not accept the credentials" in output
+    assert f"Not taken down, for the reason above: {gluster}." in error
+    assert f"'wavetank cluster down {gluster}'" in error
+    assert sum(each.endswith(" running") for each in said["left"]) == 3
+    assert not any(f"{name}-nfs" in each for each in said["left"])
     # what its own instances cost: before, and each cluster's bill after
     assert f"instances of {name}-nfs, {name}-gluster cost about " in output
     assert "on rented instances" not in output
@@ -125,6 +198,7 @@ def test_a_campaign_loses_a_cluster_goes_on_and_ranks_all_when_it_is_run_again(
         assert output.count(f"{cluster}: the computed bill of its instances is ") == 1
     status, output, error = said["again"]
     assert status == 0, error
+    assert f"taking {gluster} down: an earlier run left it" in output
     assert "6 done already" in output  # two of NFS, and all four of GlusterFS
     assert f"bringing up {name}-gluster" not in output
     found = json.loads(said["found"])

@@ -42,6 +42,7 @@ def test_a_lustre_is_made_beside_its_clients_and_mounted_with_its_stripes(
     (asked,) = bodies(aws, "CreateFileSystem")
     assert (asked["FileSystemType"], asked["StorageCapacity"]) == ("LUSTRE", 2400)
     assert asked["LustreConfiguration"] == {"DeploymentType": "SCRATCH_2"}
+    assert asked["FileSystemTypeVersion"] == "2.15"  # not AWS's 2.10
     tags = {each["Key"]: each["Value"] for each in asked["Tags"]}
     assert tags["wavetank:cluster"] == "lab" and tags["wavetank:node"] == "all"
     subnet = next(each["SubnetId"] for each in aws.made() if each["Action"] == ["RunInstances"])
@@ -66,6 +67,7 @@ def test_throughput_of_a_persistent_one_is_bought_and_it_has_no_backups(
     assert recorders == {}
     deploy.bring_up(served_of(PERSISTENT, cloud={"budget": "20 USD"}))
     (asked,) = bodies(aws, "CreateFileSystem")
+    assert asked["FileSystemTypeVersion"] == "2.15"
     assert asked["LustreConfiguration"] == {
         "DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 125, "AutomaticBackupRetentionDays": 0,
     }  # fmt: skip
@@ -208,7 +210,8 @@ def test_the_bill_has_the_file_system_for_the_time_that_it_was_there(aws: Emulat
         (served_of({**LUSTRE, "options": {"x": 1}}), "options x: fsx-lustre has no options"),
         (served_of(NFS_BY_AWS, layout="one-server-per-file"), "EFS does not tell, or choose"),
         (served_of({**LUSTRE, "capacity": "48000 GiB"}), "2 instances and fsx-lustre may cost"),
-        (spec_of(file_system={**PERSISTENT, "throughput_per_tib": 250}), "has no storage 'fsx-lustre-persistent-2-250'"),
+        # 2400 GiB for 3 h of 730 at 0.60 USD a GiB-month alone are 5.92 USD
+        (spec_of(file_system={**PERSISTENT, "throughput_per_tib": 1000, "capacity": "2400 GiB"}), "cloud.budget 5 USD"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_or_is_too_dear_is_refused_without_asking_the_account(

@@ -8,6 +8,7 @@ from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import Application
 from wavetank.campaign.spec import ApplicationEntry, CampaignSpec
 from wavetank.compare.knobs import Knobs
+from wavetank.errors import ClusterError
 from wavetank.measure.run import kernel_hash
 
 
@@ -50,10 +51,11 @@ def facts(name, *, n_compute=2, instance_type="c3.2xlarge", **more):
 
 
 class FakeDeployer:
-    """Remembers what is up; a name in ``broken`` does not come up; limits by name."""
+    """Remembers what is up; a name in ``broken`` does not come up; limits by name; one in ``stuck`` stays, once it is begun."""
 
-    def __init__(self, broken=(), limits=None):
+    def __init__(self, broken=(), limits=None, stuck=()):
         self.broken = broken
+        self.stuck = stuck
         self.limits = limits or {}
         self.up_now = []
         self.log = []
@@ -61,15 +63,20 @@ class FakeDeployer:
     def up(self, cluster):
         self.log.append(("up", cluster))
         if cluster in self.broken:
-            from wavetank.errors import ClusterError
-
+            if cluster in self.stuck:
+                self.up_now.append(cluster)
             raise ClusterError("io1: glusterd died")
         self.up_now.append(cluster)
         return FakeCluster(cluster, limits=self.limits.get(cluster))
 
     def down(self, cluster):
         self.log.append(("down", cluster))
+        if cluster in self.stuck:
+            raise ClusterError("the account does not accept the credentials")
         self.up_now.remove(cluster)
+
+    def is_there(self, cluster):
+        return cluster in self.up_now
 
 
 class FakeObserver:

@@ -9,9 +9,10 @@ from wavetank.campaign.judge import compare_campaign
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
+from wavetank.cli.campaign_run import see_all_well
 from wavetank.compare.decisions import decide
 from wavetank.cost.prices import load_prices
-from wavetank.errors import RemoteCommandError
+from wavetank.errors import MeasurementError, RemoteCommandError
 from wavetank.measure.statistics import estimate
 
 NFS, GLUSTER = facts("nfs"), facts("gluster")
@@ -23,13 +24,21 @@ class Setting:
     """A campaign with everything faked but plan, store and comparison."""
 
     def __init__(
-        self, folder, clusters=(NFS, GLUSTER), *, broken=(), performer=None, watch=None, **more
+        self,
+        folder,
+        clusters=(NFS, GLUSTER),
+        *,
+        broken=(),
+        stuck=(),
+        performer=None,
+        watch=None,
+        **more,
     ):
         self.spec = spec(**({"side_by_side": True} | more))
         self.watch = watch
         self.plan = make_plan(self.spec, [APPLICATION], clusters)
         self.folder = folder
-        self.deployer = FakeDeployer(broken)
+        self.deployer = FakeDeployer(broken, stuck=stuck)
         self.performer = performer or FakePerformer(abyss_result)
         self.observer = FakeObserver()
 
@@ -242,6 +251,44 @@ def test_a_cluster_that_a_killed_run_left_is_taken_down_also_when_nothing_is_lef
     assert again.deployer.log == [("down", "nfs")]
     with write_store(tmp_path) as store:
         assert store.leases() == ()
+
+
+def test_a_cluster_that_cannot_be_taken_down_is_an_end_with_an_error_and_the_next_run_takes_it_down(
+    tmp_path,
+):
+    setting = Setting(tmp_path, stuck=["nfs"])
+    outcome, _ = setting.run()
+    assert (outcome.n_measured, outcome.n_failed, outcome.not_down) == (12, 0, ("nfs",))
+    with pytest.raises(MeasurementError, match=r"Not taken down.*'wavetank cluster down nfs'"):
+        see_all_well(outcome, "12 measurements")
+    again = Setting(tmp_path)
+    again.deployer.up_now.append("nfs")
+    outcome, _ = again.run()
+    assert again.deployer.log == [("down", "nfs")] and outcome.not_down == ()
+    see_all_well(outcome, "12 measurements")
+
+
+def test_what_a_cluster_that_did_not_come_up_left_is_taken_down_by_the_next_run_that_can(tmp_path):
+    setting = Setting(tmp_path, [NFS], broken=["nfs"], stuck=["nfs"])
+    outcome, _ = setting.run()
+    assert outcome.not_down == ("nfs",)
+    assert any("Not all of it could be removed" in said for said in setting.observer.said)
+    outcome, _ = setting.run()  # still not
+    assert outcome.not_down == ("nfs",)
+    again = Setting(tmp_path, [NFS])
+    again.deployer.up_now.append("nfs")
+    outcome, _ = again.run()
+    assert again.deployer.log == [("down", "nfs"), ("up", "nfs"), ("down", "nfs")]
+    assert (outcome.n_measured, outcome.not_down) == (6, ())
+
+
+def test_a_cluster_of_somebody_else_is_not_taken_down_by_the_next_run(tmp_path):
+    setting = Setting(tmp_path, [NFS], broken=["nfs"])
+    setting.deployer.up_now.append("nfs")  # the name is taken
+    outcome, _ = setting.run()
+    assert (outcome.n_measured, outcome.not_down) == (0, ())
+    setting.run()
+    assert setting.deployer.log == [("up", "nfs"), ("up", "nfs")]
 
 
 def test_configurations_that_end_early_do_not_lack_repetitions(tmp_path):

@@ -102,6 +102,40 @@ def test_what_amazon_linux_does_not_have_is_named_with_what_does(
     assert "take debian-12 or ubuntu-24.04" in finding and "options.server: kernel" in finding
 
 
+@pytest.mark.parametrize("image", ["debian-12", "ubuntu-24.04", "amazon-linux-2023"])
+@pytest.mark.parametrize(
+    ("file_system", "io", "said"),
+    [
+        ({"kind": "orangefs"}, 1, "has no OrangeFS, nor has its distribution"),
+        ({"kind": "orangefs", "prefix": "/opt/orangefs"}, 1, "below file_system.prefix"),
+        ({"kind": "existing", "path": "/data"}, 0, "has nothing mounted at file_system.path /data"),
+    ],
+)
+def test_what_no_known_image_can_serve_is_refused_and_left_to_an_image_of_ones_own(
+    file_system: dict[str, Any], io: int, said: str, image: str
+) -> None:
+    (finding,) = package_problems(spec(file_system, image, io=io))
+    assert said in finding
+    assert finding.startswith(f"file_system {file_system['kind']}: cloud.image {image} has no")
+    assert "take an image of your own (ami-...)" in finding
+    assert package_problems(spec(file_system, "ami-0123456789abcdef0", io=io)) == []
+
+
+def test_a_given_package_of_orangefs_does_on_images_that_can_install_it(tmp_path: Path) -> None:
+    def problems(name: str, image: str) -> list[str]:
+        package = tmp_path / name
+        package.touch()
+        asked = {"kind": "orangefs", "prefix": "/opt/orangefs", "package": str(package)}
+        return package_problems(spec(asked, image))
+
+    assert (
+        problems("orangefs.deb", "debian-12") == problems("orangefs.tar.gz", "ubuntu-24.04") == []
+    )
+    assert problems("orangefs.tar.gz", "amazon-linux-2023") == []
+    (finding,) = problems("orangefs.deb", "amazon-linux-2023")
+    assert "amazon-linux-2023 has no dpkg: give a .tar.gz" in finding
+
+
 def test_an_image_of_ones_own_gets_nothing_and_must_have_what_cannot_be_done_without() -> None:
     asked = spec({"kind": "nfs"}, "ami-0123456789abcdef0")
     assert given(asked, "io1") == given(asked, "c1") == set()

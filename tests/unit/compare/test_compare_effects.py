@@ -66,9 +66,24 @@ def test_the_mapping_is_a_knob_on_the_same_cluster():
     assert not effect.clear
 
 
-def test_different_mappings_on_different_clusters_are_not_compared():
-    pair = [configuration("one", [1.0]), configuration("two", [1.0], mapping="2PxCN")]
-    assert effects(pair, KNOBS) == ()
+def test_clusters_that_differ_in_the_mapping_too_are_shown_as_such():
+    pair = [configuration("nfs", [1.0]), configuration("one", [0.5], mapping="2PxCN")]
+    (effect,) = effects(pair, KNOBS)
+    assert turn_words(effect) == (
+        "file system NFS -> GlusterFS and mapping 1PxCN -> 2PxCN, not separable"
+    )
+    assert effect.rate_change_percent.median == pytest.approx(100.0)
+    assert single_effects([effect]) == ()
+
+
+def test_clusters_that_are_the_same_have_their_own_pairs_of_mappings():
+    same = [
+        configuration(name, [1.0] * 4, mapping=each) for name in "ab" for each in ("1PxCN", "2PxCN")
+    ]
+    found = effects(same, {})
+    assert [turn_words(effect) for effect in found] == ["mapping 1PxCN -> 2PxCN"] * 2
+    of = {each.id: each.cluster for each in same}
+    assert [(of[effect.first], of[effect.second]) for effect in found] == [("a", "a"), ("b", "b")]
 
 
 def test_the_file_system_is_a_knob():

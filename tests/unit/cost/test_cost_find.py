@@ -137,3 +137,32 @@ def test_what_is_no_requirement_is_refused(text):
 def test_every_quantity_has_a_value_for_a_real_type():
     for name in QUANTITIES:
         assert quantity(find_instance("c3.2xlarge"), name, "ebs") is not None
+
+
+@pytest.mark.parametrize(
+    ("has", "why", "asked"),
+    [
+        ({"burstable": True}, "burstable", {"burstable": True}),
+        ({"current_generation": False}, "generation", {"generation": "any"}),
+        ({"current_generation": False}, "generation", {"generation": "previous"}),
+    ],
+)
+def test_burstable_types_and_previous_generations_wait_to_be_asked_for(has, why, asked):
+    (reason,) = judge(kind("a", **has)).ruled_out
+    assert reason.split(":")[0] == why
+    assert judge(kind("a", **has), **asked).ruled_out == ()
+
+
+def test_a_current_type_is_ruled_out_where_previous_generations_are_asked_for():
+    assert judge(kind("a"), generation="previous").ruled_out == (
+        "generation: it is of a current one",
+    )
+
+
+@pytest.mark.parametrize(
+    ("disk", "suits"), [(None, {"no"}), ("ssd", {"yes", "ssd"}), ("hdd", {"yes", "hdd"})]
+)
+def test_a_local_disk_is_asked_for_by_its_kind(disk, suits):
+    one = kind("a", local_disk_type=disk, n_local_disks=0 if disk is None else 1)
+    asked = ("yes", "no", "ssd", "hdd")
+    assert {each for each in asked if judge(one, local_disk=each).ruled_out == ()} == suits

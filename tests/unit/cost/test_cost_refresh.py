@@ -6,18 +6,22 @@ from decimal import Decimal
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from wavetank.cli.instances import command
 from wavetank.cost.prices import load_prices
 from wavetank.cost.refresh import (
     KARPENTER_FILE,
     MOTO_MEMBER,
+    ON_DEMAND,
+    SPOT,
     instances_csv,
+    read_instances_info,
     read_karpenter,
     read_moto,
-    read_spot_prices,
+    write_info_prices,
     write_instances,
     write_prices,
-    write_spot_prices,
 )
 from wavetank.errors import CostError
 
@@ -101,7 +105,6 @@ def test_an_unknown_region_names_those_there_are(tmp_path):
 
 
 def test_a_price_table_has_instances_and_the_regions_storage(tmp_path):
-    (tmp_path / "prices").mkdir()
     path = write_prices(module(tmp_path), "us-east-1", tmp_path)
     body = yaml.safe_load(path.read_text())
     assert path.name == "aws-us-east-1-2026-07.yaml"
@@ -120,11 +123,18 @@ def test_what_is_not_the_module_is_refused(tmp_path):
         read_karpenter(tmp_path, "us-east-1")
 
 
-SPOT = [
+YEARS = {
+    "yrTerm1Standard.noUpfront": "0.0079",
+    "yrTerm3Standard.noUpfront": "0.0054",
+    "yrTerm1Standard.allUpfront": "0.0074",
+}
+ENTRIES = [
     {
         "instance_type": "x1.tiny",
         "pricing": {
-            "us-east-1": {"linux": {"ondemand": "0.0125", "spot_avg": "0.004100"}},
+            "us-east-1": {
+                "linux": {"ondemand": "0.0125", "spot_avg": "0.004100", "reserved": YEARS}
+            },
             "eu-west-1": {"linux": {"ondemand": "9"}},
         },
     },
@@ -133,7 +143,10 @@ SPOT = [
 ]
 
 
-def spot_module(folder, entries=SPOT, name="ec2-instances-info@v0.0.0-20250528091325-32acf84f42eb"):
+NAME = "ec2-instances-info@v0.0.0-20250528091325-32acf84f42eb"
+
+
+def info_module(folder, entries=ENTRIES, name=NAME):
     path = folder / name / "data" / "instances.json"
     path.parent.mkdir(parents=True)
     path.write_text(entries if isinstance(entries, str) else json.dumps(entries))
@@ -141,14 +154,13 @@ def spot_module(folder, entries=SPOT, name="ec2-instances-info@v0.0.0-2025052809
 
 
 def test_spot_prices_have_the_date_of_the_modules_version(tmp_path):
-    taken, prices = read_spot_prices(spot_module(tmp_path), "us-east-1")
+    taken, prices = read_instances_info(info_module(tmp_path), "us-east-1", SPOT)
     assert taken.isoformat() == "2025-05-28T09:13:25+00:00"
     assert prices == {"x1.tiny": Decimal("0.0041")}
 
 
 def test_a_spot_table_says_how_instances_are_bought(tmp_path):
-    (tmp_path / "prices").mkdir()
-    path = write_spot_prices(spot_module(tmp_path), "us-east-1", tmp_path)
+    path = write_info_prices(info_module(tmp_path), "us-east-1", tmp_path, SPOT)
     table = load_prices(path)
     assert (path.name, table.name) == ("aws-us-east-1-spot-2025-05.yaml", path.stem)
     assert table.purchase == "spot" and str(table.date) == "2025-05-28"
@@ -159,12 +171,76 @@ def test_a_spot_table_says_how_instances_are_bought(tmp_path):
 @pytest.mark.parametrize(
     ("entries", "name", "says"),
     [
-        (SPOT, "ec2-instances-info@v1.0.0", "no version with a date"),
+        (ENTRIES, "ec2-instances-info@v1.0.0", "no version with a date"),
         ("no json", "m@v0.0.0-20250528091325-32acf84f42eb", "holds other data"),
         ([{"a": 1}], "m@v0.0.0-20250528091325-32acf84f42eb", "holds other data"),
         ([], "m@v0.0.0-20250528091325-32acf84f42eb", "no spot prices of us-east-1"),
     ],
 )
-def test_what_is_not_the_module_of_spot_prices_is_refused(tmp_path, entries, name, says):
+def test_what_is_not_the_module_of_instances_is_refused(tmp_path, entries, name, says):
     with pytest.raises(CostError, match=says):
-        read_spot_prices(spot_module(tmp_path, entries, name), "us-east-1")
+        read_instances_info(info_module(tmp_path, entries, name), "us-east-1", SPOT)
+
+
+@pytest.mark.parametrize("there", ["newdata", "data"])
+def test_refresh_writes_into_a_new_folder_and_into_one_without_prices(tmp_path, there):
+    (tmp_path / "data").mkdir()
+    sources = (
+        *("--moto", wheel(tmp_path / "moto-5.9.9-py3-none-any.whl", {"x1.tiny": ENTRY})),
+        *("--karpenter", module(tmp_path), "--spot", info_module(tmp_path)),
+    )
+    output = tmp_path / there
+    arguments = map(str, ("refresh", *sources, "-o", output))
+    said = CliRunner().invoke(command, list(arguments), catch_exceptions=False).stdout
+    made = [output / "instances-aws.csv"]
+    made += [output / "prices" / f"aws-us-east-1-{day}.yaml" for day in ("2026-07", "spot-2025-05")]
+    assert said.splitlines() == [str(path) for path in made]
+    assert all(path.is_file() for path in made)
+
+
+def test_refused_data_leave_no_folder_behind(tmp_path):
+    with pytest.raises(CostError, match="mars-1"):
+        write_prices(module(tmp_path), "mars-1", tmp_path / "newdata")
+    assert not (tmp_path / "newdata").exists()
+
+
+def refreshed(folder, *options):
+    arguments = ["refresh", *options, "-o", str(folder / "new")]
+    said = CliRunner().invoke(command, arguments, catch_exceptions=False).stdout
+    return [load_prices(line) for line in said.splitlines()]
+
+
+def test_prices_on_demand_are_those_of_any_region_with_their_date(tmp_path):
+    (table,) = refreshed(
+        tmp_path, "--on-demand", str(info_module(tmp_path)), "--region", "eu-west-1"
+    )
+    assert (table.name, table.region) == ("aws-eu-west-1-2025-05", "eu-west-1")
+    assert table.purchase == "on-demand" and str(table.date) == "2025-05-28"
+    assert table.instances == {"x1.tiny": Decimal(9)}
+    assert table.storage == {}  # no public source has it, and no other region's stands for it
+
+
+def test_reserved_prices_are_a_table_for_each_term(tmp_path):
+    one, three = refreshed(tmp_path, "--reserved", str(info_module(tmp_path)))
+    assert (one.name, three.name) == (
+        "aws-us-east-1-reserved-1y-2025-05",
+        "aws-us-east-1-reserved-3y-2025-05",
+    )
+    assert {one.purchase, three.purchase} == {"reserved"}
+    assert one.instances == {"x1.tiny": Decimal("0.0079")}
+    assert three.instances == {"x1.tiny": Decimal("0.0054")}
+    assert "one year" in one.source and "three years" in three.source
+
+
+def test_a_region_without_such_prices_names_those_near_it(tmp_path):
+    with pytest.raises(
+        CostError, match=r"no on-demand prices of eu-west-9;.*Did you mean 'eu-west-1'"
+    ):
+        read_instances_info(info_module(tmp_path), "eu-west-9", ON_DEMAND)
+    with pytest.raises(CostError, match="no spot prices of eu-west-1; it has those of 1 region"):
+        read_instances_info(tmp_path / NAME, "eu-west-1", SPOT)
+
+
+def test_the_source_of_one_region_says_where_the_others_are(tmp_path):
+    with pytest.raises(CostError, match=r"ec2-instances-info: see --on-demand"):
+        read_karpenter(module(tmp_path), "eu-central-1")

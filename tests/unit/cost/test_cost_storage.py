@@ -143,6 +143,20 @@ def test_shipped_prices_of_storage_and_transfer_are_dated_and_have_a_source() ->
 
 
 @pytest.mark.parametrize(
+    ("per_tib", "per_month"),
+    # 1200 GiB at 0.145, 0.210, 0.340 and 0.600 USD a GiB-month: AWS's price list of us-east-1, SSD
+    [(125, "174"), (250, "252"), (500, "408"), (1000, "720")],
+)
+def test_every_throughput_that_can_be_bought_with_lustre_has_a_price(
+    per_tib: int, per_month: str
+) -> None:
+    asked = {"kind": "fsx-lustre", "deployment": "PERSISTENT_2", "throughput_per_tib": per_tib}
+    (use,) = storage_of(cluster(file_system=asked))
+    price = load_prices(SHIPPED).storage_price(use.name)
+    assert storage_per_month(use, price) == Decimal(per_month)
+
+
+@pytest.mark.parametrize(
     ("gb", "cost"),
     [
         (0, "0"),

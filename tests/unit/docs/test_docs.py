@@ -132,6 +132,20 @@ def test_the_index_of_decisions_names_each_of_them() -> None:
     assert [page for page in pages if f"]({page})" not in index] == []
 
 
+def test_tests_that_the_threat_model_names_are_there() -> None:
+    page = (ROOT / "docs/concepts/service-threats.md").read_text()
+    files = {path.name: path.read_text() for path in (ROOT / "tests").rglob("test_service*.py")}
+    files["test_cli_service.py"] = (ROOT / "tests/cli/test_cli_service.py").read_text()
+    there = set(files) | {
+        name
+        for text in files.values()
+        for name in re.findall(r"^ *def (\w+)\(", text, re.MULTILINE)
+    }
+    named = set(re.findall(r"`(?:[a-z_]+/)*(test_\w+(?:\.py)?)`", page))
+    assert len(named) > 30
+    assert sorted(named - there) == []
+
+
 MOST_WORDS = 25
 PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]
 NO_PROSE = re.compile(r"^```[\s\S]*?^```$|^ {4}.*$|^\|.*$", re.MULTILINE)

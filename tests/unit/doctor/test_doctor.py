@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -167,5 +168,19 @@ def test_each_importer_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libdarshan, "find_library", lambda name: None)
     found = rows()["darshan logs"]
     assert found.state == "missing"
-    assert found.remedy == "pip install 'wavetank[darshan]'"
+    assert found.remedy == "pip install darshan"
     assert rows()["strace logs"].state == "ok"
+
+
+def test_a_pydarshan_without_its_library_is_not_to_be_installed_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where PyPI has no wheel for a Python or machine, pip installs the source, which has no library."""
+    from wavetank.trace.importers import libdarshan
+
+    spec = ModuleSpec("darshan", None, origin=str(tmp_path / "darshan" / "__init__.py"))
+    monkeypatch.setattr(libdarshan.importlib.util, "find_spec", lambda name: spec)
+    monkeypatch.setattr(libdarshan, "find_library", lambda name: None)
+    (found,) = (each for each in doctor.examine() if each.ability == "darshan logs")
+    assert found.state == "missing"
+    assert "darshan-util" in found.remedy and "pip install" not in found.remedy

@@ -20,7 +20,7 @@ from wavetank.model.document.phase import (
 )
 from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, Step, SyncStep
 
-O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_TRUNC = 0, 1, 2, 0o100, 0o1000
+O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC = 0, 1, 2, 0o100, 0o200, 0o1000
 MPI_CREATE_RDWR, MPI_RDONLY = 1 | 8, 2
 
 

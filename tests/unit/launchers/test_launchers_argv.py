@@ -1,5 +1,6 @@
 """What launchers are told, and whose command lines are whose."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from wavetank.launchers.none import NoLauncher
 from wavetank.launchers.registry import LAUNCHERS, launcher, launcher_names, recognise
 
 OPEN_MPI = "mpirun (Open MPI) 4.1.4\n"
+PLACE = "orte_tmpdir_base"
+QUEUES_AND_PLACES = (
+    "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE",
+    "OMPI_MCA_orte_tmpdir_base", "OMPI_MCA_orte_local_tmpdir_base", "OMPI_MCA_orte_remote_tmpdir_base",
+)  # fmt: skip
 HYDRA = "HYDRA build details:\n    Version:                                 4.0.2\n"
 
 
@@ -106,6 +112,74 @@ def test_hosts_that_are_this_machine_keep_their_sessions_apart(
     assert session("c2") == "at its own"
 
 
+def place_of(argv: list[str]) -> Path | None:
+    """Where mpirun itself has its session directory; None: where all others of this user have theirs."""
+    return Path(argv[argv.index(PLACE) + 1]) if PLACE in argv else None
+
+
+@pytest.mark.parametrize("placement", [None, Placement((("c1", 2),), remote_shell=("shell",))])
+def test_two_launches_keep_their_sessions_apart(
+    programs: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    placement: Placement | None,
+) -> None:
+    for name in QUEUES_AND_PLACES:
+        monkeypatch.delenv(name, raising=False)
+    found = []
+    for name in ("one", "two"):
+        scratch = tmp_path / name
+        scratch.mkdir()
+        found.append(
+            place_of(openmpi.OpenMpi().command(Job(("./app",), 2, {}, placement), scratch))
+        )
+        assert found[-1] is not None and found[-1].is_dir() and scratch in found[-1].parents
+    assert found[0] != found[1]
+
+
+def test_daemons_are_not_given_the_place_of_mpirun(
+    programs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in QUEUES_AND_PLACES:
+        monkeypatch.delenv(name, raising=False)
+    stand_in = tmp_path / "stand-in"
+    stand_in.write_text('#!/bin/sh\nshift\nexec sh -c "$*"\n')
+    stand_in.chmod(0o755)
+    placement = Placement(hosts=(("c1", 1), ("c2", 1)), remote_shell=(str(stand_in),))
+    argv = openmpi.OpenMpi().command(Job(("./app",), 2, {}, placement), tmp_path)
+    own = place_of(argv)
+    assert own is not None
+    shell = argv[argv.index("plm_rsh_agent") + 1]
+
+    def daemon(host: str) -> list[str]:
+        # As mpirun 4.1.4 calls it: a value stands between double quotes, and is in mpirun's own environment too.
+        asked = [
+            shell,
+            "-x",
+            host,
+            f'printf "%s\\n" -mca ess "env" --mca {PLACE} "{own}" --mca b "c"',
+        ]
+        env = {**os.environ, f"OMPI_MCA_{PLACE}": str(own), "TMPDIR": "/its own"}
+        done = subprocess.run(asked, capture_output=True, text=True, check=True, env=env)
+        return done.stdout.splitlines()
+
+    found = {host: place_of(daemon(host)) for host in ("c1", "c2")}
+    assert len({own, *found.values()}) == 3
+    assert all(place is not None and place.is_dir() for place in found.values())
+    assert daemon("c1")[:4] == ["-mca", "ess", "env", "--mca"]
+    assert daemon("c1")[-3:] == ["--mca", "b", "c"]
+    (own.parent / "c2").rmdir()  # as on another machine, which does not see it
+    assert place_of(daemon("c2")) == Path("/its own")
+
+
+@pytest.mark.parametrize("name", QUEUES_AND_PLACES)
+def test_a_place_that_somebody_has_named_and_that_of_a_queue_stay(
+    programs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    assert place_of(openmpi.OpenMpi().command(Job(("./app",), 2), tmp_path)) is None
+
+
 def test_a_placement_that_is_too_small_is_refused(programs: dict[str, str], tmp_path: Path) -> None:
     job = Job(("./app",), 3, {}, Placement(hosts=(("c1", 2),)))
     for one in (openmpi.OpenMpi(), mpich.Mpich()):
@@ -174,12 +248,14 @@ def test_the_mpi_of_a_program_is_that_of_its_library(
     assert mpi_family_of(tmp_path / "script") is None
 
 
-def test_each_family_is_found_behind_another_ones_mpirun(programs: dict[str, str]) -> None:
+def test_each_family_is_found_behind_another_ones_mpirun(
+    programs: dict[str, str], tmp_path: Path
+) -> None:
     # an activated virtual environment with the wheel mpich: its mpirun comes before the system's
     programs |= {"mpirun": HYDRA, "mpiexec": HYDRA}
     job = Job(("./app",), 2)
-    assert openmpi.OpenMpi().command(job, Path("/tmp"))[0] == "mpirun.openmpi"
-    assert mpich.Mpich().command(job, Path("/tmp"))[0] == "mpiexec.hydra"
+    assert openmpi.OpenMpi().command(job, tmp_path)[0] == "mpirun.openmpi"
+    assert mpich.Mpich().command(job, tmp_path)[0] == "mpiexec.hydra"
 
 
 def test_mpich_s_daemons_are_told_where_the_launcher_is_where_nodes_do_not_know_its_name(

@@ -14,6 +14,7 @@ from measure_fakes import (
 from wavetank.cluster.namespaces.host import drop_all_caches
 from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
 from wavetank.kernel.document.kernel import KernelName
+from wavetank.kernel.results.replay_output import OPENS_MADE_AGAIN
 from wavetank.measure.result import Measurement
 from wavetank.measure.run import kernel_hash, measure, remove_written, set_up, tear_down
 
@@ -68,6 +69,14 @@ def test_without_emulated_limits_a_measurement_is_just_measured():
 def test_a_dead_daemon_is_a_finding():
     made = run(FakeCluster(health=["glusterd died on io1"]))
     assert made.findings == ("glusterd died on io1",)
+
+
+def test_opens_that_met_another_node_s_creation_are_a_finding():
+    def answered(kernel):
+        return abyss_result(kernel).model_copy(update={"settings": {OPENS_MADE_AGAIN: "3"}})
+
+    (finding,) = run(FakeCluster(), FakePerformer(answered)).findings
+    assert "failed with 'File exists' (3 in all)" in finding
 
 
 def test_what_the_source_of_a_kernel_lost_is_a_finding_of_every_measurement():

@@ -25,7 +25,7 @@ from wavetank.service.store.folder import open_store
 
 GIB = 2**30
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-ALL_KINDS = ("nfs", "glusterfs", "cephfs", "orangefs")
+ALL_KINDS = ("nfs", "glusterfs")
 
 
 @pytest.fixture(autouse=True, scope="module")

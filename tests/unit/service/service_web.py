@@ -32,7 +32,7 @@ class Service:
         self.maker = FolderMaker(folder)
         self.desk = Desk(
             store,
-            frozenset({"glusterfs", "orangefs"}),
+            frozenset({"glusterfs"}),
             self.now,
             self._wake,
             self.maker.see,

@@ -76,9 +76,7 @@ def test_a_name_is_one_request_however_often_it_is_asked(service):
 def test_a_kind_without_a_maker_is_refused_before_anything_is_kept(service):
     answer = service.ann.post("/v1/spaces", json={**ASKED, "kind": "nfs"})
     assert refused(answer) == (422, "not_offered")
-    assert (
-        "no maker for NFS; kinds that it can make: glusterfs, orangefs" in answer.json()["message"]
-    )
+    assert "no maker for NFS; kinds that it can make: glusterfs" in answer.json()["message"]
     assert service.ann.get("/v1/spaces").json()["spaces"] == []
     assert service.ann.get("/v1/events").json()["events"] == []
     row = service.admin.get("/v1/audit", params={"limit": 1000}).json()["rows"][-1]
@@ -89,11 +87,21 @@ def test_a_kind_without_a_maker_is_refused_before_anything_is_kept(service):
     )
     classes = service.ann.get("/v1/classes").json()["classes"]
     offered = {(each["kind"], each["mode"]) for each in classes if each["refused"] is None}
-    assert offered == {
-        ("glusterfs", "shared"),
-        ("glusterfs", "dedicated"),
-        ("orangefs", "dedicated"),
-    }
+    assert offered == {("glusterfs", "shared"), ("glusterfs", "dedicated")}
+
+
+@pytest.mark.parametrize("mode", ["shared", "dedicated"])
+@pytest.mark.parametrize("kind", ["cephfs", "orangefs", "lustre"])
+def test_a_class_whose_isolation_is_not_proved_is_refused_with_its_reason(service, kind, mode):
+    answer = service.ann.post("/v1/spaces", json={**ASKED, "kind": kind, "mode": mode})
+    assert refused(answer) == (422, "not_offered")
+    (reason,) = (
+        each["refused"]
+        for each in service.ann.get("/v1/classes").json()["classes"]
+        if (each["kind"], each["mode"]) == (kind, mode)
+    )
+    assert f"is not offered: {reason}" in answer.json()["message"]
+    assert service.ann.get("/v1/spaces").json()["spaces"] == []
 
 
 def test_a_tenant_neither_sees_nor_changes_what_is_anothers(service):

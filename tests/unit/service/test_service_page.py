@@ -19,7 +19,7 @@ REFERENCE = (Path(__file__).parents[3] / "docs/reference/service.md").read_text(
 
 def test_the_table_of_kinds_and_modes_is_that_of_the_code():
     rows = [
-        f"| {KINDS[each.kind].title} | {each.mode} | {'yes' if each.offered else 'no'} | "
+        f"| {KINDS[each.kind].title} | {each.mode} | {'yes' if each.refused is None else f'no: {each.refused}'} | "
         f"{each.confined_by} | {each.size_limit} | {each.isolation} |"
         for each in CLASSES
     ]

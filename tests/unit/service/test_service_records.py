@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import get_args
 
 import pytest
@@ -80,26 +81,41 @@ def test_every_state_has_a_row_and_only_gone_is_the_end():
     assert not may_follow("requested", "ready")
 
 
-def test_every_kind_has_a_row_in_each_mode_and_two_claim_isolation():
+def test_every_kind_has_a_row_in_each_mode_and_is_offered_where_its_isolation_is_proved():
     rows = {(each.kind, each.mode) for each in CLASSES}
     assert len(CLASSES) == len(rows) == len(get_args(Kind)) * len(get_args(Mode))
     assert set(KINDS) == set(get_args(Kind))
     for each in CLASSES:
         claimed = "proved by test" if each.kind in ("nfs", "glusterfs") else "not proved yet"
         assert each.isolation == claimed
+        assert each.offered == (claimed == "proved by test")
         assert each.confined_by
         assert each.size_limit
         assert claimed in notes(each.kind, each.mode)[0]
 
 
-def test_orangefs_is_not_offered_shared():
-    assert not class_of("orangefs", "shared").offered
-    with pytest.raises(Refused, match=r"shared OrangeFS is not offered: .*dedicated") as refused:
-        see_offered("orangefs", "shared")
+@pytest.mark.parametrize(
+    ("kind", "mode", "reason"),
+    [
+        (
+            "cephfs",
+            "shared",
+            "shared CephFS is not offered: .*no maker for it, and no test attacks",
+        ),
+        ("cephfs", "dedicated", "no maker for it, and no test attacks"),
+        ("orangefs", "shared", "shared OrangeFS is not offered: .*one name space"),
+        ("orangefs", "dedicated", "no maker .*under any user id"),
+        ("lustre", "shared", "no maker .*modules of a kernel"),
+        ("lustre", "dedicated", "dedicated Lustre is not offered: .*modules of a kernel"),
+    ],
+)
+def test_a_class_that_is_not_proved_is_refused_with_its_reason(kind, mode, reason):
+    assert not class_of(kind, mode).offered
+    with pytest.raises(Refused, match=reason) as refused:
+        see_offered(kind, mode)
     assert refused.value.code == "not_offered"
-    see_offered("orangefs", "dedicated")
-    with pytest.raises(Refused, match="one name space"):
-        changes.see_possible(request(kind="orangefs"))
+    with pytest.raises(Refused, match=reason):
+        changes.see_possible(request(kind=kind, mode=mode))
 
 
 def test_the_quota_of_cephfs_is_told_as_the_soft_one_that_it_is():
@@ -115,16 +131,18 @@ def test_the_quota_of_cephfs_is_told_as_the_soft_one_that_it_is():
         ({"redundancy": 1}, "redundancy 1 needs 2 servers, not 1"),
         ({"redundancy": 1, "servers": 3}, "groups of 2 devices, and 3 servers with 1 each make 3"),
         ({"kind": "nfs", "access": [Access(kind="key", subject="a")]}, "rules by ip, not by key"),
-        (
-            {"kind": "orangefs", "mode": "dedicated", "access": [ip("10.0.0.1")]},
-            "keeps no access rules",
-        ),
     ],
 )
 def test_what_a_kind_cannot_do_is_refused(values, said):
     with pytest.raises(Refused, match=said) as refused:
         changes.see_possible(request(**values))
     assert refused.value.code == "invalid"
+
+
+def test_rules_for_a_kind_that_keeps_none_are_refused(monkeypatch):
+    monkeypatch.setitem(KINDS, "nfs", dataclasses.replace(KINDS["nfs"], access=()))
+    with pytest.raises(Refused, match="keeps no access rules"):
+        changes.see_possible(request(kind="nfs", access=[ip("10.0.0.1")]))
 
 
 def test_all_that_is_wrong_is_said_at_once():

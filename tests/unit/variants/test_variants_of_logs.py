@@ -6,8 +6,9 @@ import pytest
 from variant_bytes import performed
 
 from wavetank.document import provenance
-from wavetank.kernel.construction.below import is_without_places, model_below
+from wavetank.kernel.construction.below import model_below
 from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.construction.places import is_without_places
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.extract import extract_model
 from wavetank.trace.open import open_trace

@@ -173,6 +173,9 @@ class Cloud(Protocol):
     def check(self, spec: ClusterSpec) -> list[str]:
         """Why the account cannot make this cluster: asks it, and changes nothing. Empty when it can."""
 
+    def unknown(self, spec: ClusterSpec) -> list[str]:
+        """What the account does not tell of a cluster that it can make as far as is known: sentences."""
+
     def owner(self) -> str:
         """Who the account says that the caller is.
 

@@ -24,6 +24,7 @@ from wavetank.cluster.clouds.cloud import (
     Wanted,
 )
 from wavetank.cluster.state import ClusterDirectory
+from wavetank.cluster.steps import Reminder, steps
 from wavetank.errors import ProviderError
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ def make_all(
     for each in wanted:
         if each.kind == "schedule" and each.detail.get("of") == "instances":
             _make(cloud, each, lease, directory, clock)
-    log.info("%s: %d instances run in %s", lease.cluster, len(running), zone)
+    steps.info("%s: %d instances run in %s", lease.cluster, len(running), zone)
     return running
 
 
@@ -106,7 +107,9 @@ def _make(
     directory.note(
         do="cloud-make", kind=wanted.kind, name=wanted.name, nodes=" ".join(wanted.nodes), at=clock.now().isoformat()
     )  # fmt: skip
-    log.info("%s: making %s %s", lease.cluster, wanted.kind, " ".join(wanted.nodes) or wanted.name)
+    where = f" in {wanted.zone}" if wanted.kind == "instances" else ""
+    what = ", ".join(wanted.nodes) or wanted.name
+    steps.info("%s: making %s %s%s", lease.cluster, wanted.kind, what, where)
     keys = cloud.make(wanted, lease)
     kind = "instance" if wanted.kind == "instances" else wanted.kind
     for key in keys:
@@ -160,6 +163,7 @@ def wait_running(
         ProviderError: one ended, or they do not run in time.
     """
     key, deadline = Key(lease.cluster, lease.token), clock.now() + RUNNING_WITHIN
+    reminder = Reminder(clock.now())
     while True:
         by_key = {made.key: made for made in cloud.instances(key)}
         found = {node: by_key[each] for node, each in by_node.items() if each in by_key}
@@ -181,6 +185,11 @@ def wait_running(
             raise ProviderError(
                 f"instances of {', '.join(waiting)} do not run after {RUNNING_WITHIN.seconds // 60} min"
             )
+        if reminder.is_due(now := clock.now()):
+            steps.info(
+                "%s: instances of %s do not run yet, after %s (%d min at most)",
+                lease.cluster, ", ".join(waiting), reminder.waited(now), RUNNING_WITHIN.seconds // 60,
+            )  # fmt: skip
         clock.sleep(LOOK_EVERY_S)
 
 
@@ -194,7 +203,7 @@ def wait_served(
     """
     key, deadline = Key(lease.cluster, lease.token), clock.now() + SERVED_WITHIN
     wanted = [made for made in noted_things(directory) if made.kind in SERVED]
-    said = False
+    said, reminder = False, Reminder(clock.now())
     while wanted:
         by_key = {made.key: made for made in cloud.served(key)}
         found = [by_key[each.key] for each in wanted if each.key in by_key]
@@ -211,8 +220,17 @@ def wait_served(
                 f"{', '.join(waiting)} does not serve after {SERVED_WITHIN.seconds // 60} min"
             )
         if not said:
-            log.info("%s: waiting for %s, which takes minutes", lease.cluster, ", ".join(waiting))
+            steps.info("%s: waiting for %s, which takes minutes", lease.cluster, ", ".join(waiting))
             said = True
+        if reminder.is_due(now := clock.now()):
+            states = ", ".join(
+                f"{each} is {(by_key[each].state if each in by_key else '') or 'not shown yet'}"
+                for each in waiting
+            )
+            steps.info(
+                "%s: %s, after %s (%d min at most)",
+                lease.cluster, states, reminder.waited(now), SERVED_WITHIN.seconds // 60,
+            )  # fmt: skip
         clock.sleep(LOOK_EVERY_S)
     return ()
 
@@ -244,6 +262,7 @@ def remove_all(
     settled = (since or clock.now() - SETTLES_AFTER) + SETTLES_AFTER
     seen: set[tuple[str, str]] = set()
     nothing, trouble, without_tags = 0, "", list(noted)
+    reminder = Reminder(clock.now())
     while True:
         try:
             there = [made for made in cloud.found(key) if kinds is None or made.kind in kinds]
@@ -260,6 +279,9 @@ def remove_all(
             there = [made for made in without_tags if (made.kind, made.key) not in seen]
             without_tags = []
         trouble = _remove_once(cloud, there) or trouble
+        if there and reminder.is_due(now := clock.now()):
+            names = ", ".join(f"{made.kind} {made.key} {made.state}".strip() for made in there)
+            steps.info("%s: left after %s: %s", key.cluster, reminder.waited(now), names)
         if clock.now() > deadline:
             left = (
                 ", ".join(f"{made.kind} {made.key} {made.state}".strip() for made in there)

@@ -11,6 +11,7 @@ from functools import cache
 from wavetank.cluster import registry
 from wavetank.cluster.clouds.hosts import as_hosts
 from wavetank.cluster.clouds.user_data import modules_of, packages_of
+from wavetank.cluster.components import FileSystem
 from wavetank.cluster.needs import TOOLS, Needs, needs_by_node, needs_of_made_hosts
 from wavetank.cluster.spec import ClusterSpec
 
@@ -44,6 +45,26 @@ AMAZON_LINUX = {
     "stunnel4": "stunnel",
     "util-linux": "util-linux",
     "xfsprogs": "xfsprogs",
+}
+# What builds wavetank's C parts, where those of this machine do not run. Amazon Linux has Fedora's names.
+COMPILERS = {
+    **dict.fromkeys(
+        WITH_APT,
+        ("env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300", "install", "-y",
+         "--no-install-recommends", "cmake", "gcc", "libc6-dev", "libopenmpi-dev", "make"),
+    ),
+    "amazon-linux-2023": ("dnf", "install", "-y", "cmake", "gcc", "glibc-devel", "make", "openmpi-devel"),
+}  # fmt: skip
+# Kinds for which known images lack something that no package of theirs brings: what they lack, and what to take.
+NOT_ON_KNOWN_IMAGES = {
+    "orangefs": (
+        "has no OrangeFS, nor has its distribution: give a package of it (file_system.package), or take an image of your own "
+        "(ami-...) that has it, below file_system.prefix (docs/tutorials/nfs-or-orangefs-on-aws.md)"
+    ),
+    "existing": (
+        "has nothing mounted at file_system.path {path}: take an image of your own (ami-...) that mounts it as it starts, or a "
+        "kind that is made with the cluster, as nfs, efs or fsx-lustre"
+    ),
 }
 NAMES: dict[str, Mapping[str, str] | None] = {
     **dict.fromkeys(WITH_APT),
@@ -79,6 +100,13 @@ def preparations_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
     return (LUSTRE_ON_UBUNTU,) if is_lustre_on_ubuntu else ()
 
 
+def compilers_of(spec: ClusterSpec) -> tuple[tuple[str, ...], ...]:
+    """Commands that install what builds the C parts on a host; none for images of somebody's own, which may have it."""
+    if spec.cloud is None or spec.cloud.image not in COMPILERS:
+        return ()
+    return (COMPILERS[spec.cloud.image],)
+
+
 def modules_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
     """Modules of the kernel that a node loads; none on images of somebody's own, which have what they need."""
     if spec.cloud is None or spec.cloud.image not in NAMES:
@@ -97,12 +125,15 @@ def needs_of_hosts(spec: ClusterSpec) -> dict[str, Needs]:
 
 
 def package_problems(spec: ClusterSpec) -> list[str]:
-    """Packages that the distribution of the image does not have, and what to take."""
+    """What the image lacks and no package of its distribution brings, and what to take."""
     if spec.cloud is None or spec.cloud.image not in NAMES:
         return []
-    names = NAMES[spec.cloud.image]
+    image, fs = spec.cloud.image, spec.file_system
+    if no_image := _what_no_package_brings(fs, image):
+        return [no_image]
+    names = NAMES[image]
     wanted = {each for needs in needs_of_hosts(spec).values() for each in _debian(needs)}
-    if LUSTRE in wanted and spec.cloud.image == "debian-12":
+    if LUSTRE in wanted and image == "debian-12":
         return [
             "cloud.image debian-12: Amazon has no Lustre client for Debian's kernel, which file_system fsx-lustre needs: take "
             "ubuntu-24.04 or amazon-linux-2023, or an image of your own (ami-...) that has it"
@@ -112,12 +143,23 @@ def package_problems(spec: ClusterSpec) -> list[str]:
     missing = sorted(wanted - names.keys())
     if not missing:
         return []
-    image = spec.cloud.image
     return [
-        f"cloud.image {image} has no packages of {', '.join(missing)}, which file_system {spec.file_system.kind} needs: take "
+        f"cloud.image {image} has no packages of {', '.join(missing)}, which file_system {fs.kind} needs: take "
         f"{' or '.join(WITH_APT)}, or an image of your own (ami-...) that has them. Of nfs it has the kernel's server: "
         "file_system.options.server: kernel"
     ]
+
+
+def _what_no_package_brings(fs: FileSystem, image: str) -> str | None:
+    if fs.package is not None:
+        if fs.package.endswith(".deb") and image not in WITH_APT:
+            return (
+                f"file_system.package {fs.package}: cloud.image {image} has no dpkg: give a .tar.gz"
+            )
+        return None
+    if fs.kind not in NOT_ON_KNOWN_IMAGES:
+        return None
+    return f"file_system {fs.kind}: cloud.image {image} {NOT_ON_KNOWN_IMAGES[fs.kind].format(path=fs.path)}"
 
 
 def tools_unknown(spec: ClusterSpec) -> list[str]:

@@ -127,7 +127,7 @@ def newest_table(region: str) -> PriceTable:
     if not tables:
         raise CostError(
             f"no shipped price table is of region {region}, so the budget cannot be kept: name one by cloud.prices "
-            "('wavetank instances refresh' makes them), or choose us-east-1"
+            "('wavetank instances refresh --on-demand' makes them), or choose us-east-1"
         )
     return max(tables, key=lambda table: table.date)
 

@@ -21,7 +21,12 @@ from wavetank.cluster.clouds.hosts import (
     write_inventory,
 )
 from wavetank.cluster.clouds.keys import make_keys
-from wavetank.cluster.clouds.packages import needs_of_hosts, package_problems, tools_unknown
+from wavetank.cluster.clouds.packages import (
+    compilers_of,
+    needs_of_hosts,
+    package_problems,
+    tools_unknown,
+)
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
 from wavetank.cluster.components import MANAGED
@@ -30,6 +35,7 @@ from wavetank.cluster.needs import TOOLS, Needs
 from wavetank.cluster.remote import hosts, launching
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
+from wavetank.cluster.steps import steps
 from wavetank.errors import ProviderError, SpecError
 
 log = logging.getLogger(__name__)
@@ -78,10 +84,13 @@ class CloudNodes(hosts.SshNodes):
         return [*ended.values(), *of_hosts]
 
     def lost(self) -> list[str]:
-        """Instances that ended, see host.LosesNodes."""
+        """Instances that ended, see host.LosesNodes. None is known to have where the account cannot be asked."""
         try:
             return list(self._ended().values())
-        except ProviderError:
+        except ProviderError as error:
+            log.warning(
+                "%s: whether its instances run is not known: %s", self.directory.name, error
+            )
             return []
 
     def _ended(self) -> dict[str, str]:
@@ -176,6 +185,12 @@ class CloudProvider:
         except (ProviderError, SpecError) as error:
             return [*findings, str(error)]
 
+    def unknown(self, spec: ClusterSpec) -> list[str]:
+        """What the account does not tell before it is tried; see the protocol."""
+        if spec.cloud is None:
+            return []
+        return registry.cloud(self.name, spec.cloud.region).unknown(spec)
+
     def examine(self, spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
         """Nothing: there are no hosts yet. They are asked when they are there."""
         del spec, needs
@@ -225,6 +240,7 @@ class CloudProvider:
         note_service(directory, engine.wait_served(cloud, lease, directory, self.clock))
         write_inventory(directory, keys, addresses_of(spec, made), made)
         seen = as_hosts(spec)
+        steps.info("%s: waiting for ssh and the first start of %s", spec.name, ", ".join(made))
         self.wait_ready(seen)
         missing = hosts.examine(seen, needs_of_hosts(spec))
         if missing:
@@ -233,6 +249,7 @@ class CloudProvider:
             log.warning(
                 "%s: characterise and program: fio have to do without: %s", spec.name, lacks
             )
+        steps.info("%s: all instances have what is needed; taking them", spec.name)
         nodes = self._nodes(hosts.take(seen, leave=leave))
         mount_further_devices(seen, nodes.hosts, nodes.storage_path)
         self.prepare_launches(nodes)
@@ -243,8 +260,11 @@ class CloudProvider:
         names = nodes.spec.compute_names()
         compute = [nodes.hosts[name] for name in names]
         known_hosts = nodes.directory.path / KNOWN_HOSTS
+        steps.info("%s: bringing wavetank's parts to %s", nodes.spec.name, ", ".join(names))
         try:
-            said = launching.prepare(nodes.directory, inside(nodes.spec), compute, known_hosts)
+            said = launching.prepare(
+                nodes.directory, inside(nodes.spec), compute, known_hosts, compilers_of(nodes.spec)
+            )
         except ProviderError as error:
             raise ProviderError(
                 f"{error}. Take a cloud.image of this machine's distribution, or build wavetank on that image's and name the "
@@ -260,7 +280,7 @@ class CloudProvider:
     def wait_ready(self, spec: ClusterSpec) -> None:
         """Wait until hosts answer and are made ready."""
         with hosts.reaching(spec) as reached:
-            wait_ready(reached, self.clock)
+            wait_ready(reached, self.clock, spec.name)
 
     def find(self, spec: ClusterSpec) -> CloudNodes:
         """The same instances again."""
@@ -281,8 +301,9 @@ class CloudProvider:
         cloud = registry.cloud(self.name, region)
         bill.see_instances(directory, cloud, key, self.clock.now())
         since, noted = engine.last_intent(directory), engine.noted_things(directory)
+        steps.info("%s: removing everything of %s in %s", name, key.label, region)
         n = engine.remove_all(cloud, key, self.clock, since=since, noted=noted)
-        log.info(
+        steps.info(
             "%s: %d things of %s are removed; nothing is left in %s", name, n, key.label, region
         )
         bill.see_instances(directory, cloud, key, self.clock.now(), all_gone=True)

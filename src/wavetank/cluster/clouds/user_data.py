@@ -139,7 +139,7 @@ def user_data(
     if disks is not None:
         run.append(["sh", "-c", disks.script()])
     run += [["sh", "-c", text] for text in prepare]
-    home = HOME.format(homes=HOMES, user=USER)
+    home, names = HOME.format(homes=HOMES, user=USER), sorted(set(packages))
     run += [["modprobe", "--", module] for module in modules]
     if services_off:
         run.append(["rm", "-f", NO_SERVICES])
@@ -164,14 +164,15 @@ def user_data(
                 "ssh_authorized_keys": [keys.user_public],
             },
         ],
-        "mounts": [["ephemeral0", None]],  # or cloud-init mounts an own disk of older types at /mnt
-        "package_update": True,
-        "packages": sorted(set(packages)),
+        # or cloud-init mounts an own disk of older types at /mnt; its schema has no null in place of a mount point
+        "mounts": [["ephemeral0"]],
+        # an empty list is against its schema
+        **({"package_update": True, "packages": names} if names else {}),
         "runcmd": [["sh", "-c", f"{HAS_END} || {{ {end}; }}"], ["sh", "-c", script]],
     }
     text = "#cloud-config\n" + yaml.safe_dump(body, sort_keys=False, width=4096)
     if len(text.encode()) > MOST_BYTES:
         raise ValueError(
-            f"user data of {len(text)} bytes is more than {MOST_BYTES}: {json.dumps(sorted(packages))}"
+            f"user data of {len(text)} bytes is more than {MOST_BYTES}: {json.dumps(names)}"
         )
     return text

@@ -6,6 +6,7 @@ Works with version 1, version 2, and both side by side (controllers on 1, cgroup
 from __future__ import annotations
 
 import contextlib
+import glob
 import logging
 import os
 import signal
@@ -137,7 +138,8 @@ class NodeGroup:
             (cluster, "*/cgroup.procs"),
             (cluster.parent, "*/*/cgroup.procs"),
         ):
-            count = sum(1 for _ in directory.glob(nodes))
+            # Clusters may go meanwhile, at which pathlib's glob raises.
+            count = len(glob.glob(nodes, root_dir=directory))  # noqa: PTH207
             self._set_where_there(directory / file, str(min(max(count, 1) * one, most)))
 
     def _hand_down(self, top: Path, parent: Path) -> None:

@@ -90,10 +90,14 @@ def end_orphan(orphan: Orphan, where: Hierarchies | None = None) -> None:
             END_TIMEOUT_S,
         ):
             raise ProviderError(f"processes {left} do not end. Try again")
-    else:
+    elif orphan in _loop_devices():  # another cluster may have its number by now
         with contextlib.suppress(OSError):  # version 2: the limit went with its group
             limit_disk(where, "", device_number(orphan.which), _UNLIMITED)
-        command(["losetup", "-d", orphan.which])
+        try:
+            command(["losetup", "-d", orphan.which])
+        except ProviderError:
+            if orphan in _loop_devices():  # else whoever deleted the image has detached it
+                raise
 
 
 def _marked_processes() -> dict[Path, set[int]]:

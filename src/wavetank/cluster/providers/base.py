@@ -97,6 +97,14 @@ class KnowsTools(Protocol):
 
 
 @runtime_checkable
+class AsksAccounts(Protocol):
+    """A provider whose nodes are made by an account, which may not tell all that decides."""
+
+    def unknown(self, spec: ClusterSpec) -> list[str]:
+        """Sentences on what is not known of a cluster that can come up as far as is known. It keeps none from coming up."""
+
+
+@runtime_checkable
 class MakesHosts(Protocol):
     """A provider whose nodes are hosts over ssh that it makes: file systems are to know that before and after."""
 

@@ -112,7 +112,9 @@ def reaching(spec: ClusterSpec) -> Iterator[dict[str, SshHost]]:
     ssh = spec.ssh
     if ssh is None:
         raise ProviderError(f"cluster {spec.name} has no key ssh")
-    with tempfile.TemporaryDirectory(prefix="wavetank-") as scratch:
+    own = directory_of(spec.name).path  # goes with the cluster, should this process be killed
+    at = own if own.is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="wavetank-", dir=at) as scratch:
         config = Path(scratch) / "ssh_config"
         config.write_text(configuration(spec))
         yield {

@@ -21,6 +21,7 @@ from types import FrameType
 
 from wavetank import native
 from wavetank.cluster.host import on_all
+from wavetank.cluster.remote.building import built_part, read_builds
 from wavetank.cluster.remote.host import SshHost
 from wavetank.cluster.remote.parts import AS_ROOT, FIND_MPI, LAUNCH_FILE, bring
 from wavetank.errors import ClusterError, ProviderError, RemoteCommandError
@@ -61,8 +62,11 @@ def main(argv: Sequence[str]) -> int:
     with _signals():
         try:
             words = [word.replace(folder, there) for word in command]
+            builds = read_builds(Path(directory))
             for part in {word for word in command if native.is_part(word)}:
-                words = [word.replace(part, bring(hosts, Path(part))) for word in words]
+                # of a build on a host, the part that was built there
+                brought = Path(part) if builds is None else built_part(Path(part), hosts[0], builds)
+                words = [word.replace(part, bring(hosts, brought)) for word in words]
             on_all(hosts, lambda host: _send(host, packed, there))
             return _run(hosts[0], words)
         except _EndError as asked:
@@ -148,5 +152,5 @@ def _quietly(action: Callable[[], object]) -> None:
 if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
-    except (ClusterError, OSError, subprocess.SubprocessError) as trouble:
+    except (native.NativeError, ClusterError, OSError, subprocess.SubprocessError) as trouble:
         sys.exit(f"cannot start programs on the cluster's hosts: {trouble}")

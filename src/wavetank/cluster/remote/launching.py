@@ -15,13 +15,15 @@ from tempfile import TemporaryDirectory
 
 from wavetank import native
 from wavetank.cluster.host import on_all
+from wavetank.cluster.remote.building import builds_for, built_part
 from wavetank.cluster.remote.connection import configuration, write_remote_shell
 from wavetank.cluster.remote.host import SshHost
-from wavetank.cluster.remote.parts import LAUNCH_FILE, bring, try_replay
+from wavetank.cluster.remote.parts import LAUNCH_FILE, DoesNotRunError, bring, try_replay
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory
+from wavetank.cluster.steps import steps
 from wavetank.document import write_whole
-from wavetank.errors import ProviderError
+from wavetank.errors import ClusterError, ProviderError
 from wavetank.job import SCRATCH
 
 REPLAY = "bin/wavetank-replay-openmpi"
@@ -29,21 +31,26 @@ KEY, KNOWN_HOSTS, CONFIG = "key", "known-hosts", "ssh_config"
 
 
 def prepare(
-    directory: ClusterDirectory, spec: ClusterSpec, hosts: Sequence[SshHost], known_hosts: Path
+    directory: ClusterDirectory,
+    spec: ClusterSpec,
+    hosts: Sequence[SshHost],
+    known_hosts: Path,
+    compilers: Sequence[Sequence[str]] = (),
 ) -> str | None:
-    """Give compute nodes a way to each other, and the replay program where it is built here.
+    """Give compute nodes a way to each other, and the replay program: that of this machine, or one that is built there.
 
     Args:
         directory: of the cluster.
         spec: of the cluster; its key ssh has the addresses by which nodes reach each other, and the private key here.
         hosts: the compute nodes, the first of which runs launchers.
         known_hosts: their host keys by those addresses.
+        compilers: commands that install what compiles on a host.
 
     Returns:
         What the hosts' mpirun says of itself; None where no replay program is built here.
 
     Raises:
-        ProviderError: the replay program does not run there.
+        ProviderError: the replay program neither runs there nor can be built there.
         RemoteCommandError: something cannot be copied.
     """
     if spec.ssh is None:
@@ -53,7 +60,8 @@ def prepare(
     inside = spec.ssh.model_copy(
         update={"identity_file": f"{folder}/{KEY}", "known_hosts": f"{folder}/{KNOWN_HOSTS}"}
     )
-    with TemporaryDirectory(prefix="wavetank-") as scratch:
+    # In the folder of the cluster: it goes with it, should this process be killed.
+    with TemporaryDirectory(prefix="launch-", dir=directory.path) as scratch:
         config = Path(scratch) / CONFIG
         config.write_text(configuration(spec.model_copy(update={"ssh": inside})))
         write_remote_shell(Path(scratch))
@@ -75,8 +83,30 @@ def prepare(
     write_whole(directory.path / LAUNCH_FILE, json.dumps(said))
     if not native.available(REPLAY):
         return None
-    program = bring(hosts, native.find(REPLAY, "perform a kernel"))
-    return "; ".join(dict.fromkeys(try_replay(hosts, program, _this_machine())))
+    part = native.find(REPLAY, "perform a kernel")
+    try:
+        found = try_replay(hosts, bring(hosts, part), _this_machine())
+    except DoesNotRunError as error:
+        steps.info("%s: %s", spec.name, error)
+        found = _build_replay(directory, part, hosts, compilers, error)
+    return "; ".join(dict.fromkeys(found))
+
+
+def _build_replay(
+    directory: ClusterDirectory, part: Path, hosts: Sequence[SshHost], compilers: Sequence[Sequence[str]], why: DoesNotRunError
+) -> list[str]:  # fmt: skip
+    """Have the replay program of this machine's sources on all hosts; what mpirun says of itself there.
+
+    Raises:
+        ProviderError: it cannot be built, or does not run either.
+    """
+    try:
+        builds = builds_for(hosts[0], compilers)
+        program = bring(hosts, built_part(part, hosts[0], builds))
+    except (native.NativeError, ClusterError) as error:
+        raise ProviderError(f"{why}. It cannot be built there: {error}") from error
+    builds.write(directory)  # from now on launches bring what is built there
+    return try_replay(hosts, program, f"from its sources on {hosts[0].name}")
 
 
 def launcher_prefix(directory: ClusterDirectory) -> tuple[str, ...]:

@@ -19,18 +19,29 @@ FIND_MPI = "PATH=$PATH:/usr/lib64/openmpi/bin\n"
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 TRY_TIMEOUT_S = 120.0
 
+NO_MPI = "mpirun is not installed"
+
 # $1: the replay program. It names what it lacks before it starts anything; mpirun is tried with it.
 # Sample of the first line: ``mpirun (Open MPI) 4.1.4``.
 TRY = (
     FIND_MPI
-    + """command -v mpirun >/dev/null || { echo "mpirun is not installed" >&2; exit 1; }
-mpirun --version | head -n 1
-said=$(mpirun -np 1 "$1" 2>&1 </dev/null)
+    + f"""command -v mpirun >/dev/null || {{ echo "{NO_MPI}" >&2; exit 1; }}
+"""
+    + """mpirun --version | head -n 1
+sessions=$(mktemp -d)  # of its own: of two mpirun with one folder, one that ends takes it from the other
+said=$(TMPDIR=$sessions mpirun -np 1 "$1" 2>&1 </dev/null)
+rm -rf "$sessions"
 case $said in *"needs --plan"*) exit 0 ;; esac
-printf '%s\\n' "$said" >&2
+printf '%s\\n' "$said" | sed '/^-*$/d' >&2  # what the program said, in any order with mpirun's lines, is among the last ones
 exit 1
 """
 )
+
+
+class DoesNotRunError(ProviderError):
+    """The replay program does not run on a host, which has what starts it: another build may."""
+
+
 # $1: the part. Says whether it is there; if not, its folder is made.
 LOOK = 'if [ -f "$1" ]; then echo there; else mkdir -p -- "${1%/*}"; fi'
 
@@ -67,7 +78,8 @@ def try_replay(hosts: Sequence[SshHost], program: str, built: str) -> list[str]:
         built: where it was built, for the message.
 
     Raises:
-        ProviderError: it does not run; with what was said there.
+        DoesNotRunError: it does not run; with what was said there.
+        ProviderError: there is nothing to start it with.
     """
 
     def attempt(host: SshHost) -> str:
@@ -75,7 +87,8 @@ def try_replay(hosts: Sequence[SshHost], program: str, built: str) -> list[str]:
             argv = ["sh", "-c", TRY, "sh", program]
             return host.run(argv, timeout_s=TRY_TIMEOUT_S, env=AS_ROOT).stdout.strip()
         except RemoteCommandError as error:
-            raise ProviderError(
+            kind = ProviderError if NO_MPI in error.stderr_tail else DoesNotRunError
+            raise kind(
                 f"wavetank's replay program does not run on {host.name}: {error.stderr_tail.strip() or error}. It was built "
                 f"{built}: hosts need a distribution and an architecture for which that is good, and Open MPI"
             ) from error

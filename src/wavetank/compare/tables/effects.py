@@ -76,7 +76,7 @@ def effects_table(comparison: Comparison, application: str | None = None) -> Tab
         items,
         people=people,
         caption="Two configurations that differ in nothing else; pairs that differ in several knobs are shown "
-        "against the baseline. "
+        "against the baseline, with another mapping against its fastest. "
         + (f"{pairs} in several knobs: in the CSV and JSON output only. " if n_left else "")
         + f"Computed from rates that were {measured.lower()}.",
         max_rows=MAX_ROWS,

@@ -235,9 +235,19 @@ def in_a_folder(name: str) -> str:
 
 
 def stem_of(names: Sequence[str]) -> str:
-    """What the names of files of each rank have in common, without numbers."""
+    """What a benchmark is told of the files of each rank: what IOR made them of, else what they have in common without numbers."""
+    name = iors_own(names)
+    if name is not None:
+        return name
     stem = _common_start(names).rstrip("0123456789.-_")
     return stem or names[0]
+
+
+def iors_own(names: Sequence[str]) -> str | None:
+    """The name of which IOR makes just these, one for each task (-F: eight digits); None where there is none."""
+    name = names[0].removesuffix(f".{0:08d}")
+    made = [f"{name}.{task:08d}" for task in range(len(names))]
+    return name if name and list(names) == made else None
 
 
 def _common_start(names: Sequence[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wavetank.kernel.benchmarks.groups import Group, overlap, some, stem_of
+from wavetank.kernel.benchmarks.groups import Group, iors_own, overlap, some, stem_of
 from wavetank.kernel.document import calls
 from wavetank.tables.words import listed
 
@@ -29,8 +29,9 @@ class Surroundings:
         """Sentences on one group; ``made_before``: a line makes what its line reads."""
         phase = group.phases[0]
         ranks = group.ranks()
-        if group.per_process:
-            example = f"{stem_of([file.name for file in group.files])}.00000000"
+        names = [file.name for file in group.files]
+        if group.per_process and iors_own(names) is None:
+            example = f"{stem_of(names)}.00000000"
             yield f"The files are named by IOR ({example}, ...); input files must be made under these names."
         if ranks != list(range(len(ranks))):
             yield f"IOR's tasks are ranks 0 to {len(ranks) - 1}, the application's are {some(ranks)}."

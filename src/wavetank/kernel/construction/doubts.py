@@ -5,7 +5,7 @@ Reads a model; leaves ``Kernel.doubts``, which measurements, comparisons and rep
 
 from __future__ import annotations
 
-from wavetank.kernel.construction.below import SENTENCE
+from wavetank.kernel.construction.places import SENTENCE
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model, own_phases
 from wavetank.tables.words import ranks_text

@@ -6,10 +6,10 @@ from collections import Counter
 
 import numpy as np
 
-from wavetank.kernel.construction.below import needs_places
 from wavetank.kernel.construction.failures import Failures
 from wavetank.kernel.construction.overlaps import without_overlaps
 from wavetank.kernel.construction.own_calls import OwnCalls
+from wavetank.kernel.construction.places import needs_places
 from wavetank.kernel.construction.unopened import unopened_files, with_opens
 from wavetank.kernel.document import calls
 from wavetank.kernel.ordering.process_order import own_programs

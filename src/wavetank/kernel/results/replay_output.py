@@ -39,6 +39,8 @@ _END = "wavetank-replay-result-end"
 _FAILURE = re.compile(r"wavetank-replay-failure (?=\{)")
 _SUB = 32  # counters to each power of two, see native/replay/timing.h
 _NS = 1e-9
+OPENS_MADE_AGAIN = "opens_made_again_after_file_exists"
+"""The setting that counts opens which may create a file, or find it, and were answered by "File exists"."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +168,8 @@ def _facts(reports: Sequence[Mapping[str, Any]]) -> dict[str, str]:
         facts["pauses_drift_s"] = f"{drift * _NS:.6f}"
     if waited := total("waited_opens"):
         facts["opens_that_waited_for_the_file"] = str(waited)
+    if again := total("opens_again"):
+        facts[OPENS_MADE_AGAIN] = str(again)
     if waited := total("waited_reads"):
         facts["reads_that_waited_for_the_bytes"] = str(waited)
     if longer := total("long_reads"):

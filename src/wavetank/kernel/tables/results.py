@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.results import totals
 from wavetank.kernel.results.io_time import io_time_s
 from wavetank.kernel.results.result import CallRate, LatencySummary, PhaseResult, ReplayResult
 from wavetank.tables.shapes import facts
@@ -92,8 +93,27 @@ IO_TIME: Definition[ReplayResult] = Definition(
     ),
 )  # fmt: skip
 
+TOTALS: Definition[ReplayResult] = Definition(
+    "totals",
+    "All phases",
+    (
+        Column("bytes", "Bytes", totals.moved_bytes, unit="B"),
+        Column("operations", "Operations", totals.n_operations, kind="integer"),
+        Column("io_time_s", "I/O time", io_time_s, unit="s"),
+        Column("rate_bytes_per_s", "Bytes / I/O time", totals.rate_bytes_per_s, unit="B/s", help="the rate of a run"),
+        Column("iops", "Operations / I/O time", totals.iops, unit="1/s"),
+    ),
+)  # fmt: skip
+
 SETTINGS = facts("replay-settings", "Settings", "setting", key="settings", command="replay")
-DEFINITIONS = (PHASES, CALLS, IO_TIME, SETTINGS)
+DEFINITIONS = (PHASES, CALLS, IO_TIME, TOTALS, SETTINGS)
+
+
+def totals_table(result: ReplayResult) -> Table:
+    """All phases together, one row."""
+    return TOTALS.table(
+        [result], caption="Rates are over the I/O time, as in rankings. Phases' own may overlap."
+    )
 
 
 def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
@@ -107,6 +127,7 @@ def result_tables(kernel: Kernel, result: ReplayResult) -> list[Table]:
         PHASES.table(
             [_Phase(operations[phase.ph_id], phase) for phase in result.phases], caption=note
         ),
+        totals_table(result),
         *([CALLS.table(result.calls)] if result.calls else []),
         IO_TIME.table([result]),
         SETTINGS.table(result.settings.items()),

@@ -1,6 +1,8 @@
 """Files that a process was given open: a shell's redirections, and descriptors that a fork hands on.
 
 A replay has no such process to be given them by: its rank opens the file itself, and ends where it did.
+
+A file of its own: the comparison and the selection of what a kernel performs both ask for them.
 """
 
 from __future__ import annotations

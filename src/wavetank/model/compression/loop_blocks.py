@@ -12,7 +12,6 @@ import numpy as np
 from wavetank.model.compression.blocks import Blocks
 from wavetank.model.compression.folded_table import NAMES, STEPS, Columns, Folded
 from wavetank.model.compression.growing_lists import ListStore
-from wavetank.model.compression.recurrence import find_period
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.native import blocks as block_passes
 from wavetank.model.native.survey import Chunk, UInt8Array, UInt32Array, Workspace
@@ -49,7 +48,7 @@ class LoopBlocks:
         position = low
         while high - position >= 2 * self._thresholds.loop_repetitions:
             window = min(_WINDOW, high - position)
-            period = find_period(
+            period = _find_period(
                 signature[position : position + window],
                 self._thresholds.loop_operations,
                 self._thresholds.recurring_operations,
@@ -126,3 +125,23 @@ class LoopBlocks:
             out["listed"][member] = self._store.offsets.append(offset)
             out["disp"][member] = out["view_disp"][member] = offset[1] - offset[0]
         return Folded(**out, lists=table.lists)
+
+
+def _find_period(window: np.ndarray, most: int, recurring: int) -> int:
+    """After how many entries the window repeats its beginning; 0 if it does not, or only after more than ``most``.
+
+    The beginning is ``recurring`` entries, or half of the window.
+    """
+    n = len(window)
+    text = window.tobytes()
+    head = text[: 8 * min(recurring, n // 2)]
+    at = text.find(head, 8)
+    while at > 0:
+        period, rest = divmod(at, 8)
+        if not rest:
+            if period > most:
+                return 0
+            if text[at:] == text[: len(text) - at]:
+                return period
+        at = text.find(head, at + 1)
+    return 0

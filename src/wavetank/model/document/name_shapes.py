@@ -1,4 +1,7 @@
-"""Names of files that differ in numbers only, for tables that show one line for many."""
+"""Names of files that differ in numbers only, for tables that show one line for many.
+
+A file of its own: the metadata phases and the tables of models and of kernels must show equal names alike.
+"""
 
 from __future__ import annotations
 

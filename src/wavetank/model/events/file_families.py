@@ -29,7 +29,6 @@ from wavetank.model.events.member_names import (
     uses_of_names,
     views_of_visits,
 )
-from wavetank.model.events.open_slots import open_slots
 from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.ops import codes_where
@@ -385,9 +384,22 @@ class _Search:
         slot = np.zeros(len(rows), dtype=np.int64)
         bounds = np.searchsorted(number, np.unique(number[changes])[:, None] + [0, 1])
         for low, high in bounds.tolist():
-            slot[low:high] = open_slots(handles[rows[low:high]].tolist())
+            slot[low:high] = _open_slots(handles[rows[low:high]].tolist())
         apart = group[table.file[rows]] * (int(slot.max(initial=0)) + 1)
         handles[rows] = base + apart + slot
         names = visits.rows[~through]  # calls on names are through none, and take no number
         handles[names] = base + group[table.file[names]] * (int(slot.max(initial=0)) + 1)
         return handles
+
+
+def _open_slots(handles: list[int]) -> list[int]:
+    """For each call of a visit the lowest number that is not in use when its open begins."""
+    last = {handle: place for place, handle in enumerate(handles)}
+    slot: dict[int, int] = {}
+    found = []
+    for place, handle in enumerate(handles):
+        if handle not in slot:
+            taken = {slot[other] for other in slot if last[other] >= place}
+            slot[handle] = next(n for n in range(len(taken) + 1) if n not in taken)
+        found.append(slot[handle])
+    return found

@@ -1,4 +1,7 @@
-"""What a row of a trace is to the extraction."""
+"""What a row of a trace is to the extraction.
+
+A file of its own: most rooms ask for the kind of a row, and need nothing else of the code that finds it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The tables of an approximate model: what was counted beside what was made of it, and what is exact or assumed."""
+"""The tables of an approximate model: what was counted beside what was made of it, and what is exact or assumed.
+
+A file of its own: a kernel that was made of such a model shows them too.
+"""
 
 from __future__ import annotations
 

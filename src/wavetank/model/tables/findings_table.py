@@ -1,4 +1,7 @@
-"""What a model's I/O shows."""
+"""What a model's I/O shows.
+
+A file of its own, as each table is: the findings are computed in a room that knows nothing of tables.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter
 
 from wavetank.compare.comparison import Comparison, Effect
 from wavetank.compare.configuration import Configuration
-from wavetank.compare.effects import turn_words
+from wavetank.compare.effects import MAPPING, turn_words
 from wavetank.compare.words import origins_words
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import Estimate
@@ -209,9 +209,9 @@ def _effect_label(effect: Effect, by_id: Mapping[str, Configuration]) -> str:
     """What is turned, and what stays: "mapping 1PxCN → 2PxCN · NFS"."""
     first = by_id.get(effect.first)
     label = turn_words(effect).replace(" -> ", " → ")
-    if first is None:
+    if first is None or any(turn.knob == MAPPING for turn in effect.turns):
         return label
-    return f"{label} · {first.cluster_title if effect.knob == 'mapping' else first.mapping}"
+    return f"{label} · {first.cluster_title if effect.knob == MAPPING else first.mapping}"
 
 
 def _effect_words(effect: Effect, by_id: Mapping[str, Configuration]) -> str:

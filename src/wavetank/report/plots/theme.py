@@ -46,7 +46,6 @@ ROLES = MappingProxyType(
 )
 
 LIGHT = MappingProxyType({role: pair[0] for role, pair in ROLES.items()})
-DARK = MappingProxyType({role: pair[1] for role, pair in ROLES.items()})
 ROLE_OF = MappingProxyType({light: role for role, light in LIGHT.items()})
 
 SERIES = tuple(LIGHT[f"series-{n}"] for n in range(1, 7))

@@ -11,8 +11,8 @@ from fastapi import Depends, Request
 
 from wavetank.errors import WavetankError
 from wavetank.service.api.rates import Rates
-from wavetank.service.core.classes import KINDS
-from wavetank.service.core.records import Kind, Server
+from wavetank.service.core.classes import KINDS, why_not_offered
+from wavetank.service.core.records import Kind, Mode, Server
 from wavetank.service.core.refusals import Refused
 from wavetank.service.store.store import Store
 
@@ -48,13 +48,13 @@ class Desk:
             f"this service has no maker for {KINDS[kind].title}; kinds that it can make: {others}"
         )
 
-    def see_made(self, kind: Kind, actor: str, subject: str) -> None:
-        """See that spaces of a kind can be made here, before anything is kept.
+    def see_made(self, kind: Kind, mode: Mode, actor: str, subject: str) -> None:
+        """See that spaces of a class are offered and can be made here, before anything is kept.
 
         Raises:
             Refused: not_offered.
         """
-        lack = self.lack(kind)
+        lack = why_not_offered(kind, mode) or self.lack(kind)
         if lack is not None:
             self.store.note(actor, "create space", subject, "not_offered", self.now(), lack)
             raise Refused("not_offered", lack)

@@ -33,7 +33,7 @@ def create(asked: SpaceRequest, response: Response, desk: DeskHere, caller: Call
     202: it is to be made, or is being made. 200: it is there already and nothing is to be done.
     """
     assert caller.tenant is not None  # noqa: S101 - this route is for tenants
-    desk.see_made(asked.kind, caller.actor, f"{caller.tenant}/{asked.name}")
+    desk.see_made(asked.kind, asked.mode, caller.actor, f"{caller.tenant}/{asked.name}")
     space, _ = desk.store.create_space(caller.tenant, asked, desk.now(), caller.actor)
     response.headers["location"] = f"/v1/spaces/{space.id}"
     return _taken(space, response, desk)

@@ -1,7 +1,7 @@
 """Which kind of file system is offered in which mode, what confines a tenant there, and what each kind can do.
 
 One table. Sources: documentation of NFS-Ganesha, GlusterFS, Ceph ("File layouts", "Client capabilities", "Quotas") and
-OrangeFS. A row says so where tests attack one tenant's space as another tenant; where they do not, it is not proved.
+OrangeFS, and the Lustre manual. A class is offered where tests attack one tenant's space as another tenant, and nowhere else.
 """
 
 from __future__ import annotations
@@ -101,8 +101,12 @@ KINDS: dict[Kind, KindFacts] = {
     ),
     "cephfs": KindFacts("CephFS", ("key",), most_servers=None, stripes=True, copies=True),
     "orangefs": KindFacts("OrangeFS", (), most_servers=None, stripes=True, copies=False),
+    "lustre": KindFacts("Lustre", ("ip",), most_servers=None, stripes=True, copies=False),
 }
 
+_NO_MAKER = (
+    "the service has no maker for it, and no test attacks one tenant's space as another tenant"
+)
 _OWN_SERVERS = "its servers hold nothing else, so that their devices end where the space ends"
 
 _OWN_IMAGE = (
@@ -143,41 +147,61 @@ CLASSES: tuple[SpaceClass, ...] = (
     SpaceClass(
         "cephfs",
         "shared",
-        None,
+        _NO_MAKER,
         "a subvolume in a name space of its own, with a key that has capabilities on both alone",
         "a quota that clients keep to by themselves: a client that does not, writes past it, and others do so for seconds",
     ),
     SpaceClass(
         "cephfs",
         "dedicated",
-        None,
+        _NO_MAKER,
         "servers of its own, with keys of their own",
         _OWN_SERVERS,
     ),
     SpaceClass(
         "orangefs",
         "shared",
-        "OrangeFS has one name space for all of its clients, believes each client's user ids, and has no quota for a part of it. "
-        "Ask for a dedicated space",
+        "OrangeFS has one name space for all of its clients, believes each client's user ids, and has no quota for a part of it",
         "nothing",
         "nothing",
     ),
     SpaceClass(
         "orangefs",
         "dedicated",
-        None,
-        "servers of its own and nothing else: whoever reaches them over the network can mount it, under any user id",
+        f"{_NO_MAKER}; whoever reaches its servers could mount it, under any user id",
+        "servers of its own and nothing else",
+        _OWN_SERVERS,
+    ),
+    SpaceClass(
+        "lustre",
+        "shared",
+        f"{_NO_MAKER}; its servers and clients are modules of a kernel",
+        "a fileset of its own, which a nodemap gives to a list of clients by address; who can take such an address is that client",
+        "a project quota, which is none where a client may change the project of its files",
+    ),
+    SpaceClass(
+        "lustre",
+        "dedicated",
+        f"{_NO_MAKER}; its servers and clients are modules of a kernel",
+        "servers of its own, and a nodemap with a list of clients by address; who can take such an address is that client",
         _OWN_SERVERS,
     ),
 )
 
 _BY_KIND_AND_MODE = {(each.kind, each.mode): each for each in CLASSES}
 assert set(_BY_KIND_AND_MODE) == {(k, m) for k in get_args(Kind) for m in get_args(Mode)}  # noqa: S101 - one row each
+assert all(each.offered == (each.isolation == PROVED) for each in CLASSES)  # noqa: S101 - proved, or refused
 
 
 def class_of(kind: Kind, mode: Mode) -> SpaceClass:
     """The class of a kind in a mode, offered or not."""
     return _BY_KIND_AND_MODE[kind, mode]
+
+
+def why_not_offered(kind: Kind, mode: Mode) -> str | None:
+    """Why a class is not offered, a sentence; None where it is."""
+    refused = class_of(kind, mode).refused
+    return refused and f"{mode} {KINDS[kind].title} is not offered: {refused}"
 
 
 def see_offered(kind: Kind, mode: Mode) -> None:
@@ -186,9 +210,8 @@ def see_offered(kind: Kind, mode: Mode) -> None:
     Raises:
         Refused: not_offered, with the reason.
     """
-    found = class_of(kind, mode)
-    if found.refused is not None:
-        raise Refused("not_offered", f"{mode} {KINDS[kind].title} is not offered: {found.refused}")
+    if why := why_not_offered(kind, mode):
+        raise Refused("not_offered", why)
 
 
 def notes(kind: Kind, mode: Mode) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from wavetank.units import Size
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$")]
 """Of a tenant, a space or a node: letters, digits, dot, underscore, dash; a letter or digit first."""
 
-Kind = Literal["nfs", "glusterfs", "cephfs", "orangefs"]
+Kind = Literal["nfs", "glusterfs", "cephfs", "orangefs", "lustre"]
 Mode = Literal["shared", "dedicated"]
 AccessKind = Literal["ip", "certificate", "key"]
 Level = Literal["rw", "ro"]

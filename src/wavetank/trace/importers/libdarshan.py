@@ -21,10 +21,6 @@ from wavetank.errors import TraceError
 from wavetank.trace.importers import darshan_header
 from wavetank.trace.importers.counter_table import CounterTable, record_bytes
 
-_MODULE_NAMES = (
-    "NULL", "POSIX", "MPI-IO", "H5F", "H5D", "PNETCDF_FILE", "PNETCDF_VAR", "BG/Q", "LUSTRE", "STDIO",
-    "DXT_POSIX", "DXT_MPIIO", "MDHIM", "APXC", "APMPI", "HEATMAP", "DFS", "DAOS",
-)  # fmt: skip
 _COUNTER_PREFIXES = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}
 # Version, counters and times of those whose records in a log are as in memory: Darshan 3.1.7 to 3.5.0.
 _CURRENT = {"POSIX": (4, 69, 17), "MPI-IO": (3, 51, 17), "STDIO": (2, 14, 15)}
@@ -235,8 +231,13 @@ def library_path() -> str:
         beside = sorted(Path(spec.origin).parents[1].glob("darshan.libs/libdarshan-util*.so*"))
     name = str(beside[0]) if beside else find_library("darshan-util")
     if name is None:
+        remedy = (
+            "pip install darshan"
+            if spec is None
+            else "a build of darshan-util from Darshan's source, made known by ldconfig (the PyDarshan installed here has none)"
+        )
         raise TraceError(
-            "cannot read Darshan logs: libdarshan-util is not there. Install it with: pip install 'wavetank[darshan]'"
+            f"cannot read Darshan logs: libdarshan-util is not there. Install it with: {remedy}"
         )
     return name
 

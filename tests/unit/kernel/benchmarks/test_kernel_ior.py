@@ -135,6 +135,32 @@ def test_sequential_and_unique_is_one_line_with_a_file_per_process(tmp_path):
     assert (ior.n_tasks, ior.segments, ior.block, ior.transfer) == (4, 1, 8 * 65536, 65536)
 
 
+@pytest.mark.parametrize(
+    ("names", "told", "renamed"),
+    [
+        (["f3.00000000", "f3.00000001", "f3.00000002"], "f3", False),  # -o f3 -F: f3.%08d of the task
+        (["out.2-.00000000", "out.2-.00000001", "out.2-.00000002"], "out.2-", False),
+        (["f3.00000001", "f3.00000002", "f3.00000003"], "f", True),  # no task 0
+        (["f3.00000000", "f3.00000002", "f3.00000001"], "f", True),  # not the tasks' order
+        (["f3.0", "f3.1", "f3.2"], "f", True),
+        (["a3.00000000", "b3.00000001", "c3.00000002"], "a3.00000000", True),
+    ],
+)  # fmt: skip
+def test_files_that_ior_named_keep_their_name(tmp_path, names, told, renamed):
+    made = km.file_per_process(len(names))
+    files = tuple(
+        file.model_copy(update={"file_name": f"/scratch/{name}"})
+        for file, name in zip(made.files, names, strict=True)
+    )
+    kernel = kernel_of(made.model_copy(update={"files": files}), tmp_path)
+    for line in kernel.ior:
+        assert line.command.endswith(f" -o {told}")
+        said = [
+            text for text in line.not_reproduced if text.startswith("The files are named by IOR")
+        ]
+        assert len(said) == renamed
+
+
 def test_only_ranks_that_do_io_count(tmp_path):
     one = km.phase(1, 1, (2, 5), 4, [km.member("pwrite", 80, 80)], [km.linear(a=1000, b=80)])
     made = km.model(8, [km.model_file(1, "/s/f", 9000)], [one], [])

@@ -8,9 +8,9 @@ import kernel_models as km
 import pytest
 
 from wavetank.document import provenance
-from wavetank.kernel.construction.below import is_without_places
 from wavetank.kernel.construction.doubts import UNDECIDED, described
 from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.construction.places import is_without_places
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import ior_fidelity, replay_fidelity
 from wavetank.kernel.lowering.plan_text import lower

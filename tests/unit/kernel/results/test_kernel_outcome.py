@@ -10,7 +10,7 @@ def report(rank: int, phases: list[object], **more: object) -> dict[str, object]
     return {
         "rank": rank, "host": "c1", "mpi": "Open MPI v4.1.4", "elapsed_ns": 1_000_000_000, "metadata_ns": 500,
         "metadata_operations": 2, "sync_ns": 0, "syncs": 0, "pause_wanted_ns": 0, "pause_ns": 0, "drift_ns": 0,
-        "extra_seeks": 0, "long_reads": 0, "waited_opens": 0, "waited_reads": 0, "other_results": 0,
+        "extra_seeks": 0, "long_reads": 0, "waited_opens": 0, "opens_again": 0, "waited_reads": 0, "other_results": 0,
         "compared": [0, 0, 0, 0], "final_flush_ns": 0,
         "not_on_disk": 0, "started": [5, 1_700_000_000_000_000_005],
         "io": {"sums": [0, 0, 0], "merged_below_ns": 0, "spans": []},

@@ -131,3 +131,20 @@ def test_effects_of_several_knobs_are_marked(campaign) -> None:
     rows = json.loads(json_text(campaign))["applications"][0]["tables"]["effects"]
     assert {row["separable"] for row in rows} == {True, False}
     assert any(row["knob"].count(" and ") for row in rows if not row["separable"])
+
+
+def test_what_differs_in_the_mapping_too_is_shown_against_the_fastest_of_the_baseline(
+    campaign,
+) -> None:
+    rows = json.loads(json_text(campaign))["applications"][0]["tables"]["effects"]
+    named = "| data servers and file system and mapping | 1; NFS; 1PxCN | 2; GlusterFS; 2PxCN |"
+    shown = [line for line in markdown(campaign).splitlines() if " and mapping |" in line]
+    of_all = [row for row in rows if row["knob"].endswith(" and mapping")]
+    there = [c for c in campaign.comparison.configurations if c.cluster == "nfs"]
+    best = min(there, key=lambda each: each.io_time_s.median)
+    assert best.mapping == "1PxCN"
+    (line,) = shown
+    assert line.startswith(named)
+    assert "NFS, 1PxCN → GlusterFS, 2 data servers, 2PxCN" in line
+    assert "not separable" in line
+    assert len(of_all) == 2  # the other: NFS with 2PxCN against GlusterFS with 1PxCN

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wavetank.report.plots.theme import DARK, LIGHT, ROLE_OF, ROLES
+from wavetank.report.plots.theme import LIGHT, ROLE_OF, ROLES
+
+DARK = {role: pair[1] for role, pair in ROLES.items()}
 
 
 def luminance(colour: str) -> float:

@@ -5,6 +5,7 @@ Credentials come by boto3's own chain (environment, shared files, single sign-on
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -32,6 +33,8 @@ SETTINGS = {
     "read_timeout": 60,
     "user_agent_extra": "wavetank",
 }
+# What they log of a call for debugging has the session's token in its headers, and at 'up' the host key in its body.
+TALKERS = ("boto3", "botocore", "s3transfer", "urllib3")
 # A zone, not the account, is at its end; "Unsupported": the type is not in that zone.
 NO_CAPACITY = {
     "InsufficientInstanceCapacity",
@@ -62,7 +65,7 @@ THROTTLED = {
 # Services whose name in rights is another one than boto3's.
 IAM_NAMES = {"service-quotas": "servicequotas", "efs": "elasticfilesystem"}
 # Service -> what asks for the next page, and what names it.
-NEXT_PAGE = {"efs": ("Marker", "NextMarker")}
+NEXT_PAGE = {"efs": ("Marker", "NextMarker"), "iam": ("Marker", "Marker")}
 HOW_CREDENTIALS = "Renew them ('aws sso login', 'aws configure', or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY) and call the command again"
 
 
@@ -97,6 +100,7 @@ class Account:
         Raises:
             RefusedError: the profile that the environment names does not exist, or there is no region.
         """
+        keep_calls_unlogged()
         try:
             self._session = boto3.Session(region_name=region)
         except broken.BotoCoreError as error:
@@ -183,6 +187,13 @@ class Account:
             client.meta.events.register("before-parse", partial(look_at, region=self.region))
             self._clients[service] = client
         return self._clients[service]
+
+
+def keep_calls_unlogged() -> None:
+    """Have the libraries that make the calls log warnings alone, whatever is asked of wavetank: no log holds credentials or keys."""
+    for name in TALKERS:
+        talker = logging.getLogger(name)
+        talker.setLevel(max(logging.WARNING, talker.getEffectiveLevel()))
 
 
 def _method(operation: str) -> str:

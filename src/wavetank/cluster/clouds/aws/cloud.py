@@ -17,7 +17,7 @@ from typing import Any
 
 from wavetank.cluster.clouds.aws import found as tagged
 from wavetank.cluster.clouds.aws.account import Account, AnswerError
-from wavetank.cluster.clouds.aws.check import check
+from wavetank.cluster.clouds.aws.check import check, unknown
 from wavetank.cluster.clouds.aws.images import image_of
 from wavetank.cluster.clouds.aws.managed import ManagedFileSystems, wanted_of
 from wavetank.cluster.clouds.aws.network import subnets_by_zone, terms_of, zones_with_types
@@ -94,6 +94,10 @@ class AwsCloud:
     def check(self, spec: ClusterSpec) -> list[str]:
         """See aws/check.py."""
         return check(self.account, spec)
+
+    def unknown(self, spec: ClusterSpec) -> list[str]:
+        """See aws/check.py."""
+        return unknown(self.account, spec)
 
     def regions(self) -> tuple[str, ...]:
         """Regions that are enabled for the account."""

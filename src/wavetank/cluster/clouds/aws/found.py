@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -36,19 +37,24 @@ def filters_of(key: Key | None) -> list[dict[str, object]]:
 
 def everything(account: Account, key: Key | None) -> tuple[Made, ...]:
     """All things of one cluster, or of all clusters, in the region; instances first, as all else is in use by them."""
+    return tuple(itertools.chain(*lookups(account, key)))
+
+
+def lookups(account: Account, key: Key | None) -> tuple[Iterator[Made], ...]:
+    """What ``everything`` asks for, one call each: asked when it is read."""
     return (
-        *_schedules(account, key),
-        *instances(account, key),
-        *_volumes(account, key),
-        *_tagged(
+        _schedules(account, key),
+        instances(account, key),
+        _volumes(account, key),
+        _tagged(
             account, key, "DescribeNetworkInterfaces", "NetworkInterfaces", "network-interface",
             "NetworkInterfaceId", "Status", tags="TagSet",
         ),
-        *_tagged(account, key, "DescribeSecurityGroups", "SecurityGroups", "security-group", "GroupId"),
-        *_tagged(
+        _tagged(account, key, "DescribeSecurityGroups", "SecurityGroups", "security-group", "GroupId"),
+        _tagged(
             account, key, "DescribePlacementGroups", "PlacementGroups", "placement-group", "GroupName", "State"
         ),
-        *_tagged(account, key, "DescribeKeyPairs", "KeyPairs", "key-pair", "KeyName"),
+        _tagged(account, key, "DescribeKeyPairs", "KeyPairs", "key-pair", "KeyName"),
     )  # fmt: skip
 
 

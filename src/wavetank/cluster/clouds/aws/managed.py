@@ -28,6 +28,9 @@ from wavetank.errors import ProviderError
 from wavetank.units import GIB, MIB
 
 MOST_LOOKS = 8
+# Of Lustre. Without it AWS makes SCRATCH_2 of 2.10 (2018), which the clients that known images get may not mount. The API has 2.15 for
+# all kinds of deployment, and recommends it.
+FSX_VERSION = "2.15"
 GONE = {"FileSystemNotFound", "MountTargetNotFound", "ResourceNotFound"}
 IN_USE = {"FileSystemInUse", "DependencyTimeout", "IncorrectFileSystemLifeCycleState"}
 # The file system is deleted when its mount targets are surely gone: they take up to some minutes.
@@ -96,7 +99,7 @@ class ManagedFileSystems:
             lustre |= {"AutomaticBackupRetentionDays": 0}  # backups outlive it, and cost
         found = self.account.call(
             "fsx", "CreateFileSystem", ClientRequestToken=wanted.name, FileSystemType="LUSTRE",
-            StorageCapacity=wanted.detail["capacity_gib"], StorageType="SSD", SubnetIds=[subnet],
+            FileSystemTypeVersion=FSX_VERSION, StorageCapacity=wanted.detail["capacity_gib"], StorageType="SSD", SubnetIds=[subnet],
             SecurityGroupIds=[group], LustreConfiguration=lustre, Tags=_listed(lease),
         )  # fmt: skip
         return str(found["FileSystem"]["FileSystemId"])
@@ -158,11 +161,15 @@ class ManagedFileSystems:
 
     def found(self, key: Key | None) -> Iterator[Made]:
         """Those of a cluster, or of all clusters; mount targets first, as file systems are in use by them."""
-        systems = [*self._efs(key), *self._fsx(key)]
+        systems = list(itertools.chain(*self.lookups(key)))
         for made in systems:
             if made.kind == "efs":
                 yield from self._mount_targets(made)
         yield from systems
+
+    def lookups(self, key: Key | None) -> tuple[Iterator[Made], ...]:
+        """File systems of each service, without mount targets: asked when they are read."""
+        return self._efs(key), self._fsx(key)
 
     def _efs(self, key: Key | None) -> Iterator[Made]:
         if not self.account.has("efs"):

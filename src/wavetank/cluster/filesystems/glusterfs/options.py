@@ -7,12 +7,12 @@ option of the command line, name a path of the server, or hold a line break.
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from pathlib import Path
 
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.devices import n_mounted
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.nearest import nearest
 from wavetank.units import format_size
 
 SMALLEST_SHARD_BYTES = 4 * 2**20  # gluster 10.3 refuses less
@@ -118,7 +118,7 @@ def unknown_options(spec: ClusterSpec, libraries: Path = Path("/usr")) -> list[s
     findings = []
     for name in asked:
         if f"\0{name}\0".encode() not in text:
-            near = get_close_matches(name, known, 3)
+            near = nearest(name, known)
             words = f" (near: {', '.join(near)})" if near else ""
             findings.append(
                 f"file_system.options {name}: glusterfs {version} has no such option{words}"

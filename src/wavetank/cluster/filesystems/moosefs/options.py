@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.nearest import nearest
 from wavetank.programs import find_program
 from wavetank.units import format_size
 
@@ -109,7 +109,7 @@ def unknown_options(spec: ClusterSpec) -> list[str]:
         text = Path(program).read_bytes()
         if f"\0{match[2]}\0".encode() not in text:
             known = [word.decode() for word in re.findall(rb"\0([A-Z]{2,}_[A-Z_]+)(?=\0)", text)]
-            near = get_close_matches(match[2], known, 3)
+            near = nearest(match[2], known)
             words = f" (near: {', '.join(near)})" if near else ""
             findings.append(
                 f"file_system.options {name}: {PROGRAMS[match[1]]} has no such option{words}"

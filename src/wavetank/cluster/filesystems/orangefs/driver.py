@@ -20,7 +20,7 @@ from wavetank.cluster.filesystems.base import (
     wait_until,
     write_content,
 )
-from wavetank.cluster.filesystems.orangefs import config
+from wavetank.cluster.filesystems.orangefs import config, package
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
@@ -64,12 +64,12 @@ class OrangeFS:
     is_global = True
 
     def check(self, spec: ClusterSpec) -> list[str]:
-        """Stripes and options."""
-        return list(config.problems(spec))
+        """Stripes, options, and the package."""
+        return [*config.problems(spec), *package.problems(spec)]
 
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
         """The server, and what asks it whether it answers."""
-        return Needs({_program(spec, name): GET for name in ("pvfs2-server", "pvfs2-check-server")})
+        return Needs(_programs(spec, "pvfs2-server", "pvfs2-check-server"))
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The mount, and what asks for layouts."""
@@ -81,11 +81,12 @@ class OrangeFS:
         else:
             names.append("pvfs2fuse")
             files = {"/dev/fuse": "modprobe fuse"}
-        return Needs({_program(spec, name): GET for name in names}, files)
+        return Needs(_programs(spec, *names), files)
 
     def install(self, site: Site) -> None:
         """Make the storage of every server, and start them all at once."""
         text = configuration(site)
+        on_all(_all_hosts(site), lambda host: package.bring(host, site.spec, STATE))
 
         def start(host: Host) -> None:
             host.run(["mkdir", "-p", STATE])
@@ -210,7 +211,8 @@ class OrangeFS:
             host.run(["rm", "-rf", "--", *kept])
 
         on_all(_servers(site), clean)
-        on_all([*site.clients, *_servers(site)], lambda host: host.run(["rm", "-rf", "--", STATE]))
+        on_all(_all_hosts(site), lambda host: package.remove(host, site.spec, STATE))
+        on_all(_all_hosts(site), lambda host: host.run(["rm", "-rf", "--", STATE]))
 
 
 def configuration(site: Site) -> str:
@@ -223,6 +225,18 @@ def configuration(site: Site) -> str:
 def _servers(site: Site) -> tuple[Host, ...]:
     """Data and metadata servers, each once."""
     return tuple({host.name: host for host in (*site.servers, *site.metadata_servers)}.values())
+
+
+def _all_hosts(site: Site) -> tuple[Host, ...]:
+    """Servers and clients, each once."""
+    return tuple({host.name: host for host in (*_servers(site), *site.clients)}.values())
+
+
+def _programs(spec: ClusterSpec, *names: str) -> dict[str, str]:
+    """Programs that hosts must have before; none where a package brings them."""
+    if spec.file_system.package is not None:
+        return {}
+    return {_program(spec, name): GET for name in names}
 
 
 def _program(spec: ClusterSpec, name: str) -> str:
