@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
@@ -45,6 +46,9 @@ def pytest_configure() -> None:
     # Two ranks of ABYSS-P 2.3.5 that send to each other while both have a message to read wait for ever (seen on a busy
     # machine): its messages of up to 16 KiB are sent without waiting for the other's receive.
     os.environ.setdefault("OMPI_MCA_btl_vader_eager_limit", "32768")
+    # Tests start the command line thousands of times: compiling its modules each time would be half of the suite.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # Some tests run a part of the suite inside of something, and read what it prints: this run's options are not theirs.
     os.environ.pop("PYTEST_ADDOPTS", None)
     settings.register_profile(

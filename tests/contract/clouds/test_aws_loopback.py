@@ -179,13 +179,12 @@ def test_a_campaign_loses_a_cluster_and_its_credentials_and_ranks_all_when_it_is
     assert (
         output.count(f"bringing up {name}-nfs") == output.count(f"bringing up {name}-gluster") == 1
     )
-    assert re.search(
-        rf"failed: (btio|byfio) on {name}-nfs", output
-    )  # by its seed one of them is first
+    # by its seed one of them is first
+    assert re.search(rf"failed: (btio|byfio) on {name}-nfs", output), output
     assert f"{lost}: the cloud took its spot instance i-" in output
     # the credentials expired in the last measurement: said then, where it cannot go down, and at the end
     gluster = f"{name}-gluster"
-    assert re.search(rf"doubt: \w+ on {gluster} .*does not accept the credentials", output)
+    assert re.search(rf"doubt: \w+ on {gluster} .*does not accept the credentials", output), output
     assert f"{gluster} did not go down whole: AWS does not accept the credentials" in output
     assert f"Not taken down, for the reason above: {gluster}." in error
     assert f"'wavetank cluster down {gluster}'" in error
