@@ -23,7 +23,7 @@ __attribute__((weak)) bool wt_family_fits(void) {
 }
 
 /* One of our libraries traces a process, whichever are preloaded: this is one variable for all of them. */
-WT_EXPORT int wavetank_trace_claimed;
+WT_EXPORT int wt_trace_claimed;
 static bool started;
 
 static void describe_command(void) {
@@ -99,11 +99,11 @@ __attribute__((constructor(101))) static void start(void) {
         return;
     }
     wt_program_start();
-    if (wavetank_trace_claimed || wt_is_launcher() || !wt_family_fits()) {
+    if (wt_trace_claimed || wt_is_launcher() || !wt_family_fits()) {
         wt_unseen_start();
         return;
     }
-    wavetank_trace_claimed = 1;
+    wt_trace_claimed = 1;
     wt_claimed = true;
     wt_inside++;
     strcpy(wt_directory, directory);

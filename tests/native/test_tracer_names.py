@@ -13,7 +13,7 @@ from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace
 
 N = 2  # ranks
-OURS = "wavetank_trace_claimed"  # tells our libraries of each other
+OURS = "wt_trace_claimed"  # tells our libraries of each other
 
 
 def exported(family: str) -> list[str]:
