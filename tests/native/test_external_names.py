@@ -12,7 +12,10 @@ from tracer_run import need
 from wavetank import native
 
 LIBRARIES = [f"lib/libwavetank-{name}.so" for name in ("trace", "trace-openmpi", "trace-mpich", "trace-decode", "model")]  # fmt: skip
-PROGRAMS = [f"bin/wavetank-{name}" for name in ("guard", "nfs-mount", "node", "replay-serial", "replay-openmpi", "replay-mpich")]  # fmt: skip
+PROGRAMS = [
+    f"bin/wavetank-{name}"
+    for name in ("guard", "nfs-mount", "node", "replay-serial", "replay-openmpi", "replay-mpich")
+]
 OURS = re.compile(
     r"wt_|__(start|stop)_wt_|etext$"
 )  # the linker names the ends of our sections and of our code
