@@ -8,8 +8,8 @@ from datetime import datetime
 from wavetank.campaign.clusters import cluster_reader
 from wavetank.campaign.database import COMPARISON, SPEC
 from wavetank.campaign.judge import compare_campaign
-from wavetank.campaign.load import load_campaign
-from wavetank.campaign.plan import make_plan
+from wavetank.campaign.load import Loaded, load_campaign
+from wavetank.campaign.plan import Plan, make_plan
 from wavetank.campaign.spec import read_campaign
 from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
@@ -43,10 +43,19 @@ def current_comparison(store: Store) -> Comparison:
     return _compared(store)
 
 
-def _compared(store: Store) -> Comparison:
+def recalled_plan(store: Store) -> tuple[Loaded, Plan]:
+    """The campaign that a folder has copies of, and its plan.
+
+    Raises:
+        SpecError: a copy of the campaign's files is missing or damaged.
+    """
     spec = read_campaign(store.folder / SPEC)
     loaded = load_campaign(spec, store.folder, cluster_reader(spec.executor))
     # What cannot come up on this machine now may have been measured on another.
     clusters = [replace(cluster, unavailable=None, lacks={}) for cluster in loaded.clusters]
-    plan = make_plan(spec, loaded.applications, clusters)
-    return compare_campaign(spec, plan, store, loaded.prices, loaded.other_prices)
+    return loaded, make_plan(spec, loaded.applications, clusters)
+
+
+def _compared(store: Store) -> Comparison:
+    loaded, plan = recalled_plan(store)
+    return compare_campaign(loaded.spec, plan, store, loaded.prices, loaded.other_prices)

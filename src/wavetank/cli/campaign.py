@@ -7,6 +7,7 @@ from typing import Literal
 
 import click
 
+from wavetank.cli.campaign_check import check_command, export_command
 from wavetank.cli.output import format_option, print_tables
 from wavetank.errors import UsageError
 
@@ -167,3 +168,7 @@ def raw(folder: Path, number: int, stderr: bool) -> None:
     with open_store(folder) as store:
         output = store.raw_output(number)
     click.echo(output.stderr if stderr else output.stdout, nl=False)
+
+
+command.add_command(check_command)
+command.add_command(export_command)

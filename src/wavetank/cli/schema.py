@@ -21,6 +21,7 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "bill": ("wavetank.cluster.clouds.bill", "ClusterBill"),
     "measurement": ("wavetank.measure.result", "Measurement"),
     "comparison": ("wavetank.compare.comparison", "Comparison"),
+    "baseline": ("wavetank.compare.baseline", "Baseline"),
     "report": ("wavetank.report.document", "Report"),
     "tables": ("wavetank.cli.table_schema", "schema"),
     "characterisation": ("wavetank.measure.characterisation", "Characterisation"),

@@ -22,6 +22,7 @@ from wavetank.cli import (
     space_tables,
 )
 from wavetank.compare.tables.all import DEFINITIONS as COMPARISON
+from wavetank.compare.tables.check import CHECK
 from wavetank.interfere.tables import DEFINITIONS as STUDY
 from wavetank.kernel.document.variant_words import DEFINITIONS as VARIANT
 from wavetank.kernel.tables import fidelity, kernel, lines, results
@@ -38,7 +39,7 @@ _COMMANDS = (
     papers, service, show, space_tables,
 )  # fmt: skip
 DEFINITIONS: tuple[Definition[Any], ...] = (
-    *COMPARISON, *STUDY, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, TRACE, RANKS, CALLS, DURATIONS,
+    *COMPARISON, CHECK, *STUDY, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, TRACE, RANKS, CALLS, DURATIONS,
     *(each for part in (lines, kernel, results, fidelity, *_COMMANDS) for each in part.DEFINITIONS), *VARIANT, *MEASUREMENT,
 )  # fmt: skip
 

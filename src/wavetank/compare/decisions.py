@@ -125,9 +125,9 @@ def decide(
                 tested.append((p, frozenset((first.id, second.id)), by))
     by_id = {each.id: each for each in configurations}
     apart: dict[Criterion, set[Pair]] = {by: set() for by in CRITERIA}
-    for pair, by in _rejected(tested, len(pairs), error):
+    for pair, by in rejected(tested, len(pairs), error):
         one, other = (quantity(by_id[name], by) for name in pair)
-        if one is not None and other is not None and _are_far(one, other, smallest_difference):
+        if one is not None and other is not None and are_far(one, other, smallest_difference):
             apart[by].add(pair)
     counts = {each.id: len(_tested(each, "time", repetitions) or ()) for each in configurations}
     return Decisions(
@@ -162,12 +162,13 @@ def _tested(
     return None if found is None else found.values[:repetitions]
 
 
-def _are_far(one: Estimate, other: Estimate, smallest_difference: float) -> bool:
+def are_far(one: Estimate, other: Estimate, smallest_difference: float) -> bool:
+    """Whether two medians are at least the smallest difference apart, relative to the smaller one."""
     near = min(abs(one.median), abs(other.median)) * smallest_difference
     return one.median != other.median and abs(one.median - other.median) >= near
 
 
-def _rejected(
+def rejected(
     tested: Sequence[tuple[float, Pair, Criterion]], n_pairs: int, error: float
 ) -> Iterator[tuple[Pair, Criterion]]:
     """Comparisons whose "no difference" is refused, in steps from the smallest p on.

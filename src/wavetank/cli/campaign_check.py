@@ -1,0 +1,101 @@
+"""``wavetank campaign check`` and ``export``: results against a baseline, for continuous integration of a storage system."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from wavetank.cli.output import format_option, print_tables
+from wavetank.errors import UsageError, WavetankError
+
+_PATH = click.Path(path_type=Path)
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_PERCENT = click.FloatRange(0, 1000, min_open=True)
+
+
+@click.command("check", short_help="Say whether results are slower than a baseline.")
+@click.argument("results", type=_PATH)
+@click.option(
+    "--against", "baseline", type=_PATH, required=True, metavar="BASELINE",
+    help="Results folder of an earlier campaign, or a file of 'wavetank campaign export'.",
+)  # fmt: skip
+@click.option(
+    "--smallest-difference", type=_PERCENT, default=3, show_default=True, metavar="PERCENT",
+    help="Medians that are closer are not told apart.",
+)  # fmt: skip
+@click.option(
+    "--rule-out", type=_PERCENT, metavar="PERCENT",
+    help="What is not told apart cannot be told where its interval holds a slowdown of so much.  [default: not asked]",
+)  # fmt: skip
+@click.option(
+    "--cannot-tell", "undecided", type=click.IntRange(0, 125), default=3, show_default=True, metavar="STATUS",
+    help="Exit status where nothing is slower and something cannot be told; 0 lets it pass.",
+)  # fmt: skip
+@click.option("--junit", type=_FILE, help="Write JUnit XML to this file, a test for each configuration.")  # fmt: skip
+@click.option("--markdown", type=_FILE, help="Write a summary to this file.")
+@format_option
+def check_command(
+    *, results: Path, baseline: Path, smallest_difference: float, rule_out: float | None, undecided: int, junit: Path | None,
+    markdown: Path | None, output_format: str,
+) -> None:  # fmt: skip
+    """Say whether RESULTS, of the same campaign as BASELINE, are slower. RESULTS is a folder or an exported file.
+
+    Exit status: 0 none is slower, 1 one is slower, 2 wrong use or input, 3 something cannot be told.
+
+    Example: wavetank campaign check results --against baseline.json --junit check.xml
+    """
+    from wavetank.campaign.baseline import read_baseline
+    from wavetank.compare.check_formats import junit_text, markdown_text
+    from wavetank.compare.regression import check
+    from wavetank.compare.tables.check import check_table
+    from wavetank.document import write_whole
+
+    try:
+        found = check(
+            read_baseline(results),
+            read_baseline(baseline),
+            smallest_difference=smallest_difference / 100,
+            rule_out=None if rule_out is None else rule_out / 100,
+        )
+        if junit is not None:
+            write_whole(junit, junit_text(found, undecided_fails=undecided != 0))
+        if markdown is not None:
+            write_whole(markdown, markdown_text(found))
+    except WavetankError as error:  # 1 would say that something is slower
+        raise UsageError(str(error)) from error
+    print_tables([check_table(found)], output_format)
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+    sys.exit(1 if found.n("slower") else undecided if found.n("cannot tell") else 0)
+
+
+@click.command("export", short_help="Write results as a baseline, or a ReFrame test.")
+@click.argument("results", type=_PATH)
+@click.option(
+    "--to", "target", type=click.Choice(["baseline", "reframe"]), required=True,
+    help="A file for 'campaign check --against', or a test of ReFrame 4 that measures and checks.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=_PATH, metavar="OUT",
+    help="File to write; one that exists is refused.  [default: standard output]",
+)  # fmt: skip
+def export_command(*, results: Path, target: str, output: Path | None) -> None:
+    """Write the results of a campaign, from its output folder RESULTS, in the form of something else.
+
+    Example: wavetank campaign export results --to baseline -o baseline.json
+    """
+    from wavetank.campaign.baseline import read_baseline
+    from wavetank.campaign.reframe import reframe_text
+    from wavetank.document import write_whole
+
+    if output is not None and output.exists():
+        raise UsageError(f"{output} exists already. Choose another name with -o, or remove it")
+    found = read_baseline(results)
+    text = found.to_json() if target == "baseline" else reframe_text(found)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(output, text)
+        click.echo(f"wrote {output}", err=True)

@@ -1,0 +1,59 @@
+"""The table of ``wavetank campaign check``."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+from wavetank.compare.regression import Check, Verdict, Word
+from wavetank.measure.statistics import Estimate
+from wavetank.tables.table import Column, Definition, Table
+
+
+def _n(of: Estimate | None) -> int:
+    return 0 if of is None else len(of.values)
+
+
+CHECK: Definition[Verdict] = Definition(
+    "campaign-check",
+    "Against the baseline",
+    (
+        Column("application", "Application", lambda v: v.application),
+        Column("cluster", "Cluster", lambda v: v.cluster, machine=True),
+        Column("title", "Title", lambda v: v.cluster_title, wide=True),
+        Column("mapping", "Mapping", lambda v: v.mapping),
+        Column("baseline_s", "Baseline", lambda v: v.before, unit="s", spread=True, brief=True, help="I/O time in the baseline"),
+        Column("now_s", "Now", lambda v: v.after, unit="s", spread=True, brief=True, help="I/O time in the results"),
+        Column("n_baseline", "Repetitions of the baseline", lambda v: _n(v.before), kind="integer", machine=True),
+        Column("n_now", "Repetitions now", lambda v: _n(v.after), kind="integer", machine=True),
+        Column("change_percent", "Change", lambda v: v.change, unit="change %", spread=True,
+               help="of the median I/O time; its interval is of this change alone"),
+        Column("verdict", "Verdict", lambda v: v.word, help='"slower", "faster", "not told apart", or "cannot tell"'),
+        Column("reason", "Why it cannot be told", lambda v: v.reason or None, wide=True),
+        Column("differs", "Set otherwise", lambda v: list(v.differs), kind="list", wide=True,
+               help="of the cluster: settings and limits that are not as they were"),
+    ),
+    key="check",
+    command="campaign check",
+)  # fmt: skip
+
+
+def check_table(check: Check) -> Table:
+    """A row for each configuration; people do not see columns that are empty in all rows."""
+    verdicts = check.verdicts
+    hidden = {
+        "reason": not any(each.reason for each in verdicts),
+        "differs": not any(each.differs for each in verdicts),
+    }
+    return CHECK.table(
+        verdicts,
+        title=f"{check.campaign} against the baseline",
+        caption=summary(check),
+        columns={key: {"machine": empty} for key, empty in hidden.items()},
+    )
+
+
+def summary(check: Check) -> str:
+    """One line: how many are slower, and so on."""
+    told = ", ".join(f"{check.n(word)} {word}" for word in get_args(Word) if check.n(word))
+    n = len(check.verdicts)
+    return f"{n} configuration{'' if n == 1 else 's'}: {told}."
