@@ -7,9 +7,9 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from guest_clusters import body, with_each
 from killed_commands import KILLED
 from leftovers import Traces, up
 
@@ -34,31 +34,8 @@ ONE_GUEST = {
     "storage": {"size": "320 MiB"},
 }
 
-# The same, whose ranks have their files on a server outside of guests.
-CLIENT = {
-    **ONE_GUEST,
-    "access": "client",
-    "nodes": {"compute": 1, "io": 1},
-    "file_system": {"kind": "nfs"},
-    "temporary": {"size": "320 MiB"},
-}
-ROOM = {"size": "384 MiB"}
-# The same with bricks and clients of GlusterFS, which take more memory.
-GLUSTER_CLIENT = {
-    **CLIENT,
-    "instance": {"name": "t.small", "vcpus": 1, "memory": "384 MiB"},
-    "file_system": {"kind": "glusterfs", "stripe": {"kind": "distributed"}},
-}
 KEPT_IN = {"nfs": "/storage/export", "glusterfs": "/storage/brick"}
-"""Where a server has the files."""
-
-
-def with_each(access: str, **more: Any) -> list[Any]:
-    """Clusters with this access method, by file system."""
-    return [
-        pytest.param({**body, "access": access, **more}, id=f"{access}-{body['file_system']['kind']}")
-        for body in (CLIENT, GLUSTER_CLIENT)
-    ]  # fmt: skip
+"""Where a server has whole files."""
 
 
 @pytest.fixture
@@ -72,6 +49,22 @@ def spec(
     if findings:
         pytest.skip("; ".join(findings))
     return spec
+
+
+@pytest.mark.parametrize("spec", with_each("virtual"), indirect=True)
+def test_servers_are_guests_with_kernels_of_their_own(spec: ClusterSpec, tmp_path: Path) -> None:
+    with up(tmp_path, spec) as cluster:
+        here = os.uname().release
+        for guest in (*cluster.compute_hosts, *cluster.io_hosts):
+            assert guest.run(["uname", "-r"]).stdout.strip() != here
+        (guest,), at = cluster.compute_hosts, cluster.mount_path
+        assert "io1" in cluster.place_files({"in": 1_000_001})["in"]
+        before = guest.run(["sha256sum", f"{at}/in"]).stdout
+        assert "left" in cluster.drop_caches()
+        assert guest.run(["sha256sum", f"{at}/in"]).stdout == before
+        assert cluster.health() == []
+        guest.run(["umount", at])
+        assert any("not mounted" in finding for finding in cluster.health())
 
 
 @pytest.mark.parametrize("spec", with_each("client"), indirect=True)
@@ -103,10 +96,11 @@ def see_server_on_a_host_node(cluster: deploy.DeployedCluster) -> None:
     (guest,), (server,) = cluster.compute_hosts, cluster.io_hosts
     assert server.run(["uname", "-r"]).stdout.strip() == os.uname().release
     assert " /storage xfs " in server.run(["cat", "/proc/mounts"]).stdout
-    cluster.place_files({"in": 1_000_001})
+    assert "io1" in cluster.place_files({"in": 1_000_001})["in"]
     there = guest.run(["sha256sum", f"{cluster.mount_path}/in"]).stdout.split()[0]
-    kept = f"{KEPT_IN[cluster.spec.file_system.kind]}/in"
-    assert server.run(["sha256sum", kept]).stdout.split()[0] == there
+    if cluster.spec.file_system.kind in KEPT_IN:
+        kept = f"{KEPT_IN[cluster.spec.file_system.kind]}/in"
+        assert server.run(["sha256sum", kept]).stdout.split()[0] == there
     assert "left" in cluster.drop_caches()
     assert guest.run(["sha256sum", f"{cluster.mount_path}/in"]).stdout.split()[0] == there
     limits = cluster.limits()
@@ -123,14 +117,15 @@ def test_a_guest_sees_what_the_node_around_it_mounts_and_its_loss_is_said(
         (guest,), at = cluster.compute_hosts, cluster.mount_path
         assert " hostfs " in cluster.settings()["view in guest c1"]
         guest.run(["sh", "-c", f"cd {at} && mkdir d && echo kept >d/old && mv d/old d/new"])
-        kept = f"{KEPT_IN[spec.file_system.kind]}/d/new"
-        assert cluster.io_hosts[0].run(["cat", kept]).stdout == "kept\n"
+        (around,) = cluster.site.clients  # its client, and not the guest
+        assert around.run(["uname", "-r"]).stdout.strip() == os.uname().release
+        assert around.run(["cat", f"{at}/d/new"]).stdout == "kept\n"
         assert cluster.health() == []
         guest.run(["umount", at])
         assert any(at in finding for finding in cluster.health())
 
 
-@pytest.mark.parametrize("spec", with_each("volume", storage=ROOM), indirect=True)
+@pytest.mark.parametrize("spec", with_each("volume"), indirect=True)
 def test_a_guests_volume_is_a_file_on_the_server_and_keeps_its_files_when_caches_are_dropped(
     spec: ClusterSpec, tmp_path: Path
 ) -> None:
@@ -143,10 +138,15 @@ def test_a_guests_volume_is_a_file_on_the_server_and_keeps_its_files_when_caches
         assert "left" in cluster.drop_caches()
         assert guest.run(["sha256sum", f"{at}/in"]).stdout == before
         (kept,) = guest.run(["stat", "-c", "%s", f"{at}/in"]).stdout.split()
-        volume = f"{KEPT_IN[spec.file_system.kind]}/.wavetank-volume-c1"
-        size, blocks = cluster.io_hosts[0].run(["stat", "-c", "%s %b", volume]).stdout.split()
-        assert int(size) == volume_bytes(spec)
-        assert int(kept) == 1_000_001 < int(blocks) * 512 < int(size)  # written there, and no more
+        assert int(kept) == 1_000_001
+        volume = f"{at}/.wavetank-volume-c1"
+        (around,) = cluster.site.clients
+        assert int(around.run(["stat", "-c", "%s", volume]).stdout) == volume_bytes(spec)
+        assert " /wavetank xfs " not in around.run(["cat", "/proc/mounts"]).stdout
+        if spec.file_system.kind in KEPT_IN:
+            volume = volume.replace(at, KEPT_IN[spec.file_system.kind])
+            blocks = int(cluster.io_hosts[0].run(["stat", "-c", "%b", volume]).stdout)
+            assert 1_000_001 < blocks * 512 < volume_bytes(spec)  # written there, and no more
         assert cluster.health() == []
         guest.run(["umount", at])
         assert any(at in finding for finding in cluster.health())
@@ -156,7 +156,13 @@ def test_a_guests_volume_is_a_file_on_the_server_and_keeps_its_files_when_caches
 @pytest.mark.optional
 @pytest.mark.parametrize(
     "spec",
-    [{**CLIENT, "hypervisor": "tcg", "instance": {"name": "t.small", "memory": "320 MiB"}}],
+    [
+        {
+            **body("client", "nfs"),
+            "hypervisor": "tcg",
+            "instance": {"name": "t.small", "memory": "320 MiB"},
+        }
+    ],
     indirect=True,
     ids=["tcg"],
 )
@@ -177,8 +183,7 @@ def test_a_guest_of_qemu_has_debians_kernel_and_no_rate_of_it_is_comparable(
 
 
 KERNEL_CEPHFS = {
-    **CLIENT,
-    "instance": {"name": "t.small", "vcpus": 1, "memory": "384 MiB"},
+    **body("client", "cephfs"),
     "file_system": {
         "kind": "cephfs",
         "options": {

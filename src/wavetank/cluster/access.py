@@ -16,12 +16,8 @@ if TYPE_CHECKING:
 
 Access = Literal["native", "client", "passthrough", "virtual", "volume"]
 OF_LOCAL: tuple[Access, ...] = ("virtual", "native")
-KINDS_ON_HOSTS: dict[Access, tuple[str, ...]] = {
-    "client": ("nfs", "glusterfs", "cephfs"),
-    "passthrough": ("nfs", "glusterfs"),
-    "volume": ("nfs", "glusterfs"),
-}
-"""File systems whose servers have been brought up on host nodes, for guests, by access method."""
+AROUND_BYTES = 128 * 2**20
+"""Memory of a node beside its guest's: for the hypervisor, what this machine keeps of disks, and a client that is around the guest."""
 WORDS: dict[Access, str] = {
     "native": "native: clients and servers on hosts",
     "client": "client: clients in virtual machines, servers on host nodes",
@@ -95,6 +91,12 @@ def guest_names(spec: ClusterSpec) -> tuple[str, ...]:
     if method_of(spec.access, spec.provider) == "virtual":
         return spec.node_names()
     return spec.compute_names()
+
+
+def client_memory(spec: ClusterSpec, name: str) -> int:
+    """Bytes of memory that the client of a compute node and its caches are in: the instance's, or what is around a guest."""
+    own = spec.instance_of(name).memory
+    return own if spec.clients_in_guests or not spec.in_guests else min(own, AROUND_BYTES)
 
 
 def processes(spec: ClusterSpec) -> list[Processes]:

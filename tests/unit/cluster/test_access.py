@@ -1,10 +1,23 @@
 """Access methods: what can be, what is refused with its reason, and what runs where."""
 
+from pathlib import Path
 from typing import Any
 
+import guest_clusters
 import pytest
 
-from wavetank.cluster.access import Processes, method_of, processes
+from wavetank.cluster import registry
+from wavetank.cluster.access import (
+    AROUND_BYTES,
+    Processes,
+    client_memory,
+    method_of,
+    processes,
+)
+from wavetank.cluster.capacity import volume_bytes
+from wavetank.cluster.combinations import METHODS, UNTRIED, reason_against, table
+from wavetank.cluster.filesystems.cephfs.driver import CephFS
+from wavetank.cluster.filesystems.moosefs import options as moosefs_options
 from wavetank.cluster.filesystems.nfs.driver import NFS, version_of
 from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.guests.guest import node_links
@@ -134,12 +147,16 @@ def test_servers_on_host_nodes_share_this_machines_kernel_so_ganesha_serves_clie
     [
         ({"access": "passthrough"}, None),
         ({"access": "passthrough", "nodes": {"compute": 64, "io": 64}}, "has room for 127 nodes"),
-        ({"access": "passthrough", "hypervisor": "tcg"}, "with hypervisor uml, not tcg"),
+        ({"access": "passthrough", "hypervisor": "tcg"}, "Use hypervisor: uml, or access: client"),
         ({"access": "volume"}, None),
-        ({"access": "volume", "hypervisor": "tcg"}, "with hypervisor uml, not tcg"),
+        ({"access": "volume", "hypervisor": "tcg"}, "Use hypervisor: uml, or access: client"),
         ({"access": "client", "file_system": {"kind": "cephfs"}}, None),
-        ({"access": "passthrough", "file_system": {"kind": "cephfs"}}, "not cephfs"),
-        ({"access": "client", "file_system": {"kind": "orangefs"}}, "not orangefs"),
+        ({"access": "passthrough", "file_system": {"kind": "moosefs"}}, None),
+        ({"access": "client", "file_system": {"kind": "lustre"}}, "which has one LNet"),
+        (
+            {"access": "client", "file_system": {"kind": "of-a-plugin"}},
+            "of-a-plugin was never served",
+        ),
         ({"access": "client"}, None),
         ({}, None),
     ],
@@ -223,3 +240,56 @@ def test_clients_around_guests_share_this_machines_kernel() -> None:
     assert not through.clients_in_guests and not through.clients_own_kernels
     assert spec(access="client").clients_own_kernels and spec().clients_own_kernels
     assert not spec(provider="local").clients_own_kernels
+
+
+def test_caches_of_a_client_around_a_guest_fit_into_what_the_node_has_beside_it() -> None:
+    large = {"name": "t.large", "vcpus": 1, "memory": "8 GiB"}
+    around = spec(access="passthrough", instance=large)
+    assert client_memory(around, "c1") == AROUND_BYTES
+    assert client_memory(spec(access="client", instance=large), "c1") == 8 * 2**30
+    assert client_memory(spec(provider="local", access="native", instance=large), "c1") == 8 * 2**30
+    assert (
+        moosefs_options.mount_words(around, client_memory(around, "c1"))[0]
+        == "mfswritecachesize=16"
+    )
+
+
+def test_volumes_leave_free_what_file_systems_need_free() -> None:
+    sizes = {
+        kind: volume_bytes(
+            spec(access="volume", file_system={"kind": kind}, storage={"size": "1 GiB"})
+        )
+        for kind in ("nfs", "cephfs", "moosefs")
+    }
+    # nine tenths, half and seven tenths of 1,024 MiB, in whole MiB
+    assert sizes == {"nfs": 921 * 2**20, "cephfs": 512 * 2**20, "moosefs": 716 * 2**20}
+    in_memory = {"kind": "cephfs", "options": {"objectstore": "memstore"}}
+    wrong = spec(access="volume", file_system=in_memory, storage={"size": "1 GiB"})
+    assert any("take objectstore bluestore" in found for found in CephFS().check(wrong))
+
+
+def test_what_is_not_refused_has_a_cluster_in_the_tests_of_guests() -> None:
+    kinds = set(registry.FILE_SYSTEMS) | {"of-a-plugin"}
+    allowed = {
+        (method, kind)
+        for kind in kinds
+        for method in METHODS
+        if reason_against(method, kind, "uml") is None
+    }
+    elsewhere = {
+        ("virtual", "none"),
+        ("virtual", "nfs"),
+    }  # ONE_GUEST, and vm-nfs of the contract suite
+    untried = {("virtual", kind) for kind in UNTRIED} | {("virtual", "of-a-plugin")}
+    assert allowed - untried == guest_clusters.TESTED | elsewhere
+    assert guest_clusters.CHOSEN <= guest_clusters.TESTED
+    assert {method for method, _ in guest_clusters.CHOSEN} == set(METHODS)
+
+
+def test_the_guide_shows_every_combination_and_every_reason() -> None:
+    guide = (Path(__file__).parents[3] / "docs/how-to/guests.md").read_text()
+    rows, reasons = table(registry.FILE_SYSTEMS)
+    for row in rows:
+        assert f"| `{row[0]}` | {' | '.join(row[1:])} |" in guide
+    for number, reason in enumerate(reasons, 1):
+        assert f"\n{number}. {reason[0].upper()}{reason[1:]}.\n" in guide

@@ -10,7 +10,8 @@ import os
 from pathlib import Path
 
 from wavetank import native
-from wavetank.cluster.access import KINDS_ON_HOSTS, method_of
+from wavetank.cluster.access import AROUND_BYTES, method_of
+from wavetank.cluster.combinations import reason_against
 from wavetank.cluster.guests import hypervisors, machines
 from wavetank.cluster.guests.boot import boot, guest_of, wait_for
 from wavetank.cluster.guests.hypervisors import NAMES, Choice
@@ -27,8 +28,6 @@ from wavetank.document import host_facts, write_whole
 from wavetank.errors import ProviderError
 from wavetank.units import format_size
 
-# Of a hypervisor's own processes, and what this machine keeps in memory of a guest's disks.
-HYPERVISOR_MEMORY = 128 * 2**20
 CHOICE = "hypervisor.txt"
 
 
@@ -38,7 +37,7 @@ class VmProvider:
     name = "vm"
 
     def __init__(self) -> None:
-        self.around = NamespaceProvider(more_memory=HYPERVISOR_MEMORY)
+        self.around = NamespaceProvider(more_memory=AROUND_BYTES)
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """What this machine lacks."""
@@ -116,7 +115,7 @@ class VmProvider:
             node = around.hosts[name]
             enter = (around.program, "run", str(directory / MAP), name)
             hosts[name] = GuestHost(name, node.address, enter, directory, None)
-        return GuestNodes(around, hosts, choice, HYPERVISOR_MEMORY)
+        return GuestNodes(around, hosts, choice, AROUND_BYTES)
 
     def destroy(self, name: str) -> None:
         """End the guests with their nodes; see the protocol."""
@@ -126,16 +125,11 @@ class VmProvider:
 def _not_brought_up(spec: ClusterSpec) -> list[str]:
     """Access methods that can be planned, and not brought up."""
     method = method_of(spec.access, spec.provider)
-    kind = spec.file_system.kind
-    if method != "virtual" and kind not in KINDS_ON_HOSTS[method]:
-        return [
-            f"access: {method} is brought up with file_system {' or '.join(KINDS_ON_HOSTS[method])}, not {kind}"
-        ]
     choice = hypervisors.choose(spec.hypervisor)
-    if spec.clients_in_guests:
-        return []
-    if isinstance(choice, Choice) and choice.hypervisor != "uml":
-        return [f"access: {method} is brought up with hypervisor uml, not {choice.hypervisor}"]
-    if len(spec.node_names()) >= AROUND_FROM:
+    taken = choice.hypervisor if isinstance(choice, Choice) else (spec.hypervisor or "uml")
+    reason = reason_against(method, spec.file_system.kind, taken)
+    if reason is not None:
+        return [reason]
+    if not spec.clients_in_guests and len(spec.node_names()) >= AROUND_FROM:
         return [f"access: {method} has room for {AROUND_FROM - 1} nodes: ask for fewer"]
     return []

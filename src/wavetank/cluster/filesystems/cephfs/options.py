@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.cluster.components import Instance, OptionValue
+from wavetank.cluster.access import client_memory
+from wavetank.cluster.components import OptionValue
 from wavetank.cluster.devices import n_mounted
 from wavetank.cluster.filesystems.cephfs.client_options import (
     client_of,
@@ -243,6 +244,11 @@ def check_stripe(spec: ClusterSpec) -> Iterator[str]:
     stores = BLUESTORE_BYTES * max(1, osds_per_server_or_one(spec) // devices)
     if objectstore(spec) == "bluestore" and spec.storage.mounted_bytes < stores:
         yield f"storage.size {format_size(spec.storage.size)} is too small for bluestore: give it {format_size(stores)}"
+    if spec.has_volumes and objectstore(spec) == "memstore":
+        yield (
+            "access: volume with objectstore memstore: volumes are as large as storage.size allows, and memstore holds half of the "
+            "servers' memory: take objectstore bluestore"
+        )
     for names, needed, why in (
         (spec.server_names(), OSD_BYTES * osds_per_server_or_one(spec), "its object stores"),
         (spec.metadata_names(), SERVER_BYTES, "monitor and metadata server"),
@@ -318,11 +324,11 @@ def configuration(
             "bluestore_block_size": str(osd_bytes),
             # Autotuning knows no target below 896 MiB.
             "bluestore_cache_autotune": "false",
-            "bluestore_cache_size": str(_cache_bytes(instance) // osds_per_server(spec)),
+            "bluestore_cache_size": str(_cache_bytes(instance.memory) // osds_per_server(spec)),
             "memstore_device_bytes": str(osd_bytes),
         },
         "client": {
-            "client_oc_size": str(_cache_bytes(instance)),
+            "client_oc_size": str(_cache_bytes(client_memory(spec, name))),
             "admin_socket": "",  # the mount is given one: commands and gateways are clients of this name too
         },
     }
@@ -353,9 +359,9 @@ def asked_names(spec: ClusterSpec) -> set[str]:
     return names | set(options_of_ceph_fuse(spec))
 
 
-def _cache_bytes(instance: Instance) -> int:
+def _cache_bytes(memory_bytes: int) -> int:
     """An eighth of the memory; Ceph's own default of a client is 200 MiB."""
-    return max(16 * MIB, min(200 * MIB, instance.memory // 8))
+    return max(16 * MIB, min(200 * MIB, memory_bytes // 8))
 
 
 def _lines(values: Mapping[str, str]) -> str:

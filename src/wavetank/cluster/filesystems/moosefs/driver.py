@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 
+from wavetank.cluster.access import client_memory
 from wavetank.cluster.devices import device_paths
 from wavetank.cluster.filesystems.base import (
     Site,
@@ -170,7 +171,7 @@ class MooseFS:
 def _mount_on(host: Host, site: Site, at: str) -> None:
     master = site.metadata_servers[0].address
     host.run(["mkdir", "-p", STATE, at])
-    words = options.mount_words(site.spec, site.spec.instance_of(host.name).memory)
+    words = options.mount_words(site.spec, client_memory(site.spec, host.name))
     argv = ["mfsmount", "-f", "-H", master, at, "-o", ",".join(["subtype=moosefs", *words])]
     host.start(["sh", "-c", servers.WITH_PID_FILE, "sh", f"{STATE}/mfsmount.pid", *argv], log="mfsmount")  # fmt: skip
     try:

@@ -200,7 +200,9 @@ def mount_words(spec: ClusterSpec, memory_bytes: int) -> list[str]:
     chosen: dict[str, OptionValue] = {
         "mfswritecachesize": cache,
         "mfsreadaheadsize": cache,
-        "mfserroronnospace": True,  # else a write to a full disk is tried for two minutes
+        # Else a write to a full disk is tried for two minutes. A guest's disk is better late than in error: on a very busy machine
+        # a write to one that was not full was refused once.
+        "mfserroronnospace": not spec.has_volumes,
     }
     words = []
     for name, value in (chosen | spec.file_system.mount_options).items():
