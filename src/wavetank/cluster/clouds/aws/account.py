@@ -8,12 +8,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import boto3
 import botocore.exceptions as broken
+import botocore.session
 from botocore.config import Config
+from botocore.loaders import Loader, create_loader
 from botocore.parsers import ResponseParserError
 
 from wavetank.cluster.clouds.aws.answers import (
@@ -102,7 +104,10 @@ class Account:
         """
         keep_calls_unlogged()
         try:
-            self._session = boto3.Session(region_name=region)
+            own = botocore.session.get_session()
+            services = _descriptions(own.get_config_variable("data_path"))
+            own.register_component("data_loader", services)
+            self._session = boto3.Session(region_name=region, botocore_session=own)
         except broken.BotoCoreError as error:
             raise RefusedError(f"AWS: {error}") from error
         if self._session.region_name is None:
@@ -187,6 +192,16 @@ class Account:
             client.meta.events.register("before-parse", partial(look_at, region=self.region))
             self._clients[service] = client
         return self._clients[service]
+
+
+@cache
+def _descriptions(path: str | None) -> Loader:
+    """The descriptions of AWS's services: read once for all accounts and regions, as that takes longer than a call.
+
+    Args:
+        path: where the user's own settings look for more of them.
+    """
+    return create_loader(path)
 
 
 def keep_calls_unlogged() -> None:
