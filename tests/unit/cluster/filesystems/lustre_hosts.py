@@ -46,6 +46,7 @@ class World:
         self.lock = threading.RLock()
         self.osts: list[int] = []
         self.pools: dict[str, list[str]] = {}
+        self.nodemap: dict[str, str] = {}  # parameters, as servers have them
         self.hosts = {
             name: LustreHost(self, name, f"10.77.0.{i + 1}") for i, name in enumerate(names)
         }
@@ -223,6 +224,8 @@ class LustreHost(LinuxCommands):
         name = words[-1]
         if name == "health_check":  # obdclass/obd_sysfs.c
             return f"{self.health}\n"
+        if name.startswith("nodemap."):  # ptlrpc/nodemap_lproc.c
+            return f"{self.world.nodemap.get(name, '')}\n"
         if name == "version":
             return "2.15.5\n"
         if name.endswith("_server_uuid"):  # obdclass/lprocfs_status.c
@@ -251,6 +254,34 @@ class LustreHost(LinuxCommands):
     def _lctl_set_param(self, words: list[str]) -> None:
         name, value = words[-1].split("=", 1)
         self.parameters[name] = value
+
+    def _lctl_nodemap_add(self, words: list[str]) -> None:
+        self._see_mgs()
+        self.world.nodemap[f"nodemap.{words[0]}.fileset"] = ""
+
+    def _lctl_nodemap_add_range(self, words: list[str]) -> None:
+        self._see_nodemap(words)
+
+    def _lctl_nodemap_modify(self, words: list[str]) -> None:
+        self._see_nodemap(words)
+
+    def _lctl_nodemap_set_fileset(self, words: list[str]) -> None:
+        self.world.nodemap[f"nodemap.{self._see_nodemap(words)}.fileset"] = words[3]
+
+    def _lctl_nodemap_activate(self, words: list[str]) -> None:
+        self._see_mgs()
+        self.world.nodemap["nodemap.active"] = words[0]
+
+    def _see_nodemap(self, words: list[str]) -> str:
+        self._see_mgs()
+        assert words[0] == "--name"
+        if words[1] != "default" and f"nodemap.{words[1]}.fileset" not in self.world.nodemap:
+            raise Failure(2, f"error: {words[1]}: No such file or directory")
+        return words[1]
+
+    def _see_mgs(self) -> None:
+        if self not in self.world.mounted("mgs"):  # commands of nodemaps are the MGS's
+            raise Failure(19, "error: nodemap: No such device")
 
     def _lctl_pool_new(self, words: list[str]) -> None:
         self.world.pools[words[0]] = []

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from lustre_clusters import DEVICES, OWN_MGS, ZFS, Hosts, site, spec, with_devices
-from lustre_hosts import STORAGE, World
+from lustre_hosts import STORAGE, LustreHost, World
 
 from wavetank.cluster import deploy, registry
 from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cluster.filesystems.base import Site
-from wavetank.cluster.filesystems.lustre import clients, lnet
+from wavetank.cluster.filesystems.lustre import clients, lnet, tenant
 from wavetank.cluster.filesystems.lustre.driver import Lustre
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError
@@ -285,6 +285,54 @@ def test_cold_caches_are_mounts_without_locks_and_parameters_are_set_again(world
     assert settings["osd-ldiskfs.lab-OST*.read_cache_enable"] == "0"
     assert settings["targets of io1"] == "MDT0000, OST0000"
     assert settings["mount on c2"] == "10.77.0.3@tcp:/lab /wavetank lustre rw,flock 0 0"
+
+
+def test_a_tenant_sees_its_directory_alone_and_servers_see_everything(world: World) -> None:
+    cluster = deploy.bring_up(spec({**OWN_MGS, "tenant": "blue", "fileset": "/tenants/blue"}))
+    done = [(host, " ".join(argv)) for host, argv in world.ran]
+    of_maps = [(host, said) for host, said in done if said.startswith("lctl nodemap_")]
+    whole = [
+        f"lctl nodemap_modify --name {{}} --property {key} --value 1"
+        for key in ("admin", "trusted")
+    ]
+    assert of_maps == [
+        ("io1", said)
+        for said in (
+            "lctl nodemap_add wavetankservers", *(each.format("wavetankservers") for each in whole),
+            "lctl nodemap_add_range --name wavetankservers --range 10.77.0.3@tcp",
+            "lctl nodemap_add_range --name wavetankservers --range 10.77.0.4@tcp",
+            "lctl nodemap_add blue", *(each.format("blue") for each in whole),
+            "lctl nodemap_add_range --name blue --range 10.77.0.1@tcp",
+            "lctl nodemap_add_range --name blue --range 10.77.0.2@tcp",
+            "lctl nodemap_set_fileset --name blue --fileset /tenants/blue",
+            "lctl nodemap_modify --name default --property deny_unknown --value 1",
+            "lctl nodemap_activate 1",
+        )
+    ]  # fmt: skip
+    # made by a client that still sees the whole, and sees it no more when the nodemaps are active
+    made, gone = (
+        done.index(("c1", "mkdir -p -- /wavetank/tenants/blue")),
+        done.index(("c1", "umount -- /wavetank")),
+    )
+    assert made < gone < done.index(of_maps[0])
+    mounted = [
+        i for i, (host, said) in enumerate(done) if host == "c1" and said.startswith("mount ")
+    ]
+    assert mounted[0] < made and done.index(of_maps[-1]) < mounted[1]
+    settings = cluster.settings()
+    assert (settings["nodemaps are active"], settings["blue sees"]) == ("1", "/tenants/blue")
+    deploy.take_down("lab")
+    assert world.residue() == {}
+
+
+def test_a_server_that_does_not_get_to_know_the_tenant_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenant, "SYNC_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(LustreHost, "_lctl_nodemap_activate", lambda *_: None)
+    with pytest.raises(ClusterError, match="does not know the nodemap blue"):
+        deploy.bring_up(spec({"tenant": "blue"}))
+    assert world.residue() == {}
 
 
 def test_with_zfs_it_is_said_what_that_still_keeps(world: World) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from wavetank.cluster.filesystems.base import Site, mount_line
-from wavetank.cluster.filesystems.lustre import clients, lnet, options, packages, servers
+from wavetank.cluster.filesystems.lustre import clients, lnet, options, packages, servers, tenant
 from wavetank.cluster.filesystems.lustre.targets import Target, backend, fsname, targets
 from wavetank.cluster.filesystems.lustre_client import stripes
 from wavetank.cluster.host import Host, on_all
@@ -27,7 +27,7 @@ class Lustre:
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Nodes that cannot have it, stripes, options, targets that do not fit."""
-        return list(options.problems(spec))
+        return [*options.problems(spec), *tenant.problems(spec)]
 
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
         """Tools and modules of servers; nothing of nodes that cannot have any (``check`` says so)."""
@@ -50,6 +50,7 @@ class Lustre:
         for stage in _stages(site.spec):
             on_all(servers.hosts(site), partial(_start_all, site=site, stage=stage))
         self._make_pools(site)
+        tenant.enclose(site)
         for name, value in options.parameters(site.spec, options.ON_SERVERS).items():
             on_all(site.servers, lambda host: host.run(["lctl", "set_param", f"{name}={value}"]))  # noqa: B023
 
@@ -88,6 +89,7 @@ class Lustre:
         for pool in options.pools(spec):
             said = client.run(["lctl", "pool_list", f"{fsname(spec)}.{pool.name}"]).stdout
             found[f"pool {pool.name}"] = ", ".join(said.split("\n")[1:]).strip(", ")
+        found |= tenant.settings(site)
         for host, known in ((client, options.ON_CLIENTS), (site.servers[0], options.ON_SERVERS)):
             for name in options.parameters(spec, known):
                 said = host.run(["lctl", "get_param", name]).stdout

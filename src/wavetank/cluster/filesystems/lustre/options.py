@@ -43,6 +43,8 @@ OPTIONS: dict[str, tuple[str, str]] = {
               "pools with the indices of their OSTs, e.g. fast:0-1/slow:2,3"),
     "pool": (POOL, "a pool of option pools"),
     "directory_stripes": (r"-1|[1-9][0-9]{0,2}", "a whole number of MDTs, or -1 for all"),
+    "tenant": (r"[A-Za-z0-9_]{1,15}", "letters, digits and _, 15 characters at most"),  # LUSTRE_NODEMAP_NAME_LENGTH
+    "fileset": (r"(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}){1,8}", "an absolute path in the file system, e.g. /tenants/a"),
 }  # fmt: skip
 # Parameters of lctl: of what they are; all take whole numbers but those with other words.
 NUMBER = ("[0-9]{1,9}", "a whole number")
