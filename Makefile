@@ -1,6 +1,6 @@
 # The front door.
 #   make demo    set up everything, then the main job: trace an assembler, measure it on virtual clusters, report
-#   make test    set up everything, then all checks and tests, by 2 processes (make test WORKERS=1: one by one)
+#   make test    set up everything, then all checks and tests, by 3 processes, as tests of clusters often wait (make test WORKERS=1: one by one)
 #   make setup   leaves .venv/bin/wavetank
 #   make check   formatters, linters, types, architecture (part of make test)
 #   make bench   benchmarks: ratios against peers or limits of the same run
@@ -13,7 +13,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+WORKERS ?= 3
 NATIVE := build/native
 NATIVE_SOURCES := $(shell find native -type f)
 
