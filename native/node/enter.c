@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -75,6 +76,15 @@ static void find(struct entry *entry, const char *map, const char *name) {
     exit(EXIT_OURS);
 }
 
+/* A launcher on the switch of a user's cluster is in the namespace already, which cannot be entered again
+ * (setns(2), EINVAL). */
+static bool is_own_user_namespace(int fd) {
+    struct stat there;
+    struct stat own;
+    return fstat(fd, &there) == 0 && stat("/proc/self/ns/user", &own) == 0 && there.st_ino == own.st_ino &&
+           there.st_dev == own.st_dev;
+}
+
 static void join_namespaces(const struct entry *entry, const char *name) {
     /* user first: it is what allows the others; mnt last: /proc is ours until then */
     static const char *const kinds[] = {"user", "net", "uts", "ipc", "pid", "mnt"};
@@ -90,6 +100,9 @@ static void join_namespaces(const struct entry *entry, const char *name) {
     if (wt_start_ticks(entry->pid) != entry->start) {
         fprintf(stderr, "wavetank-node: node %s is down\n", name);
         exit(EXIT_OURS);
+    }
+    if (entry->is_user && fds[0] >= 0 && is_own_user_namespace(fds[0])) {
+        first = 1;
     }
     for (int i = first; i < n; i++) {
         if (fds[i] < 0 || setns(fds[i], 0) != 0) {

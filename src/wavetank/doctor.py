@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
 from pathlib import Path
 from typing import Literal
 
-from wavetank import native
+from wavetank import native, native_build
 from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.namespaces import user
 from wavetank.cluster.namespaces.cgroups import hierarchies
@@ -24,6 +24,7 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import TraceError
 from wavetank.launchers.registry import launcher, launcher_names
 from wavetank.launchers.version import version_text
+from wavetank.packages import as_here
 from wavetank.programs import find_program, search_path
 from wavetank.trace.open import NeedsSoftware, importer, importer_names
 
@@ -98,6 +99,7 @@ def examine() -> list[Finding]:
         *_importers(),
     ]
     areas = list(dict.fromkeys(finding.area for finding in findings))
+    findings = [replace(finding, remedy=as_here(finding.remedy)) for finding in findings]
     return sorted(findings, key=lambda finding: areas.index(finding.area))
 
 
@@ -119,13 +121,21 @@ def _native_parts() -> Iterator[Finding]:
         "replay program for Open MPI": ("bin/wavetank-replay-openmpi", "no replay under Open MPI"),
         "replay program for MPICH": ("bin/wavetank-replay-mpich", "no replay under MPICH"),
     }  # fmt: skip
+    area = "trace and replay"
     for ability, (name, cost) in parts.items():
-        if native.available(name):
-            path = str(native.find(name, ability))
-            yield Finding("trace and replay", ability, "ok", path)
-        else:
+        if native.built(name):
+            yield Finding(area, ability, "ok", str(native.find(name, ability)))
+        elif not native.builds():
             remedy = "make setup (an MPI part needs libopenmpi-dev or libmpich-dev)"
-            yield Finding("trace and replay", ability, "missing", "not built", cost, remedy)
+            yield Finding(area, ability, "missing", "not built", cost, remedy)
+        elif lacking := native_build.lacking():
+            found = f"not built, and no {', '.join(lacking)} to build it"
+            yield Finding(area, ability, "missing", found, cost, native_build.how_to_get(lacking))
+        elif any(native.built(each) for each, _ in parts.values()):
+            yield Finding(area, ability, "missing", "not built", cost, native.why_not(name))
+        else:
+            found = f"built at first use, into {native_build.cache_folder()}"
+            yield Finding(area, ability, "ok", found)
 
 
 def _launchers() -> Iterator[Finding]:
@@ -310,14 +320,14 @@ def _fuse() -> Finding:
 def _nfs() -> Iterator[Finding]:
     area = "file systems"
     client = _kernel_has("nfs")
-    bridge = native.available("bin/wavetank-nfs-mount")
+    bridge = native.built("bin/wavetank-nfs-mount")
     if client:
         yield Finding(area, "NFS client", "ok", "kernel")
     elif bridge:
         yield Finding(area, "NFS client", "ok", "our FUSE mount; the kernel has none")
     else:
         yield Finding(area, "NFS client", "missing", "none", "no NFS clusters",
-                      "modprobe nfs, or make setup (needs libfuse3-dev, libnfs-dev)")  # fmt: skip
+                      f"modprobe nfs, or {_bridge_remedy()}")  # fmt: skip
     server = _kernel_has("nfsd")
     ganesha = find_program("ganesha.nfsd")
     found = [*(["kernel"] if server else []), *([f"nfs-ganesha ({ganesha})"] if ganesha else [])]
@@ -326,6 +336,11 @@ def _nfs() -> Iterator[Finding]:
     else:
         yield Finding(area, "NFS server", "missing", "none", "no NFS clusters",
                       "apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind")  # fmt: skip
+
+
+def _bridge_remedy() -> str:
+    install = "apt-get install libfuse3-dev libnfs-dev pkg-config"
+    return f"{install}, then: {'wavetank doctor --build' if native.builds() else 'make setup'}"
 
 
 def _importers() -> Iterator[Finding]:

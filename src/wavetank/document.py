@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -105,7 +106,7 @@ class Provenance(Record):
 
     tool_version: str
     tool_commit: str | None = Field(
-        description="git commit of a source checkout; None when installed"
+        description="git commit of a source checkout, or of what a package was made from; None when that is not known"
     )
     command: str
     created_utc: str
@@ -326,7 +327,7 @@ def provenance(inputs: Iterable[Path] = (), seed: int | None = None) -> Provenan
     """The provenance of a document that this process is about to write."""
     return Provenance(
         tool_version=__version__,
-        tool_commit=_tool_commit(),
+        tool_commit=tool_commit(),
         command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
         host=host_facts(),
@@ -368,9 +369,12 @@ def _untraced() -> dict[str, str]:
 
 
 @cache
-def _tool_commit() -> str | None:
+def tool_commit() -> str | None:
+    """The commit of this installation; None when it is not known."""
     root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
+        with suppress(OSError):  # noted when a package was made
+            return Path(__file__).with_name("_commit.txt").read_text(encoding="ascii").strip()
         return None
     try:
         found = subprocess.run(

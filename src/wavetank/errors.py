@@ -26,6 +26,10 @@ class DocumentError(WavetankError):
     """A file of a stage is missing, damaged, or of another kind or version."""
 
 
+class NativeError(WavetankError):
+    """A C part of wavetank is missing, and cannot be built."""
+
+
 class TraceError(WavetankError):
     """An application could not be traced, or a trace could not be read."""
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import yaml
 
 from wavetank.campaign.attempt_notes import instance_with, memory_for, notes_for
-from wavetank.campaign.candidates import clusters_for, mappings_for, placement_of
+from wavetank.campaign.candidates import Choice, clusters_for, mappings_for, placement_of
+from wavetank.campaign.user_candidates import clusters_of_a_user, mapping_of_a_user
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import read_text, write_whole
 from wavetank.errors import DocumentError, SpecError
@@ -31,11 +32,13 @@ class Machine:
         free_bytes: of the disk, for the clusters' storage.
         free_memory_bytes: None where it is not known.
         problems: why a cluster cannot come up.
+        directories: of file systems that are mounted, for a user who is not root; None: clusters are made.
     """
 
     free_bytes: int
     free_memory_bytes: int | None = None
     problems: Callable[[ClusterSpec], Sequence[str]] = lambda spec: ()
+    directories: dict[str, Path] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,7 @@ def write_attempt(
         DocumentError: the folder cannot be written.
     """
     memory = memory_for(kernel, machine.free_memory_bytes, wishes.memory_bytes)
-    choice = clusters_for(
-        kernel,
-        instance_with(memory),
-        problems=machine.problems,
-        free_memory_bytes=machine.free_memory_bytes,
-        prefix=f"try-{_mark_of(folder)}",
-    )
+    choice = _choice(kernel, memory, machine, f"try-{_mark_of(folder)}")
     needed = max(cluster.storage.size for cluster in choice.clusters)
     if needed > machine.free_bytes:
         raise SpecError(
@@ -90,22 +87,25 @@ def write_attempt(
     application = {"kernel": "kernel.json"}
     if model is not None:
         application["model"] = _kept(model, folder)
+    made = machine.directories is None
     notes = (
-        *notes_for(kernel, memory, flush=wishes.flush),
-        placement_of(kernel).sentence,
+        *(notes_for(kernel, memory, flush=wishes.flush) if made else ()),
+        *([placement_of(kernel).sentence] if made else ()),
         *choice.left_out,
     )
     campaign = {
         "name": "try",
         "applications": [application],
         "clusters": [f"clusters/{cluster.name}.yaml" for cluster in choice.clusters],
-        "mappings": list(wishes.mappings or mappings_for(kernel)),
+        "mappings": list(
+            wishes.mappings or (mappings_for(kernel) if made else (mapping_of_a_user(kernel),))
+        ),
         **({} if wishes.repetitions is None else {"repetitions": wishes.repetitions}),
         **({} if wishes.flush else {"flush": False}),
         **({"what_if": True} if wishes.what_if else {}),
-        "baseline": next(each.name for each in choice.clusters if each.file_system.kind == "nfs"),
-        "characterise": True,
-        "prices": PRICES,
+        "baseline": choice.clusters[0].name,  # NFS; of a user the folder's file system
+        "characterise": made,
+        **({"prices": PRICES} if made else {}),
         "oversubscribe": True,  # a kernel waits for storage, it does not compute
         "notes": list(notes),
         "output": "results",
@@ -117,6 +117,24 @@ def write_attempt(
         + yaml.safe_dump(campaign, sort_keys=False, width=120),
     )
     return path
+
+
+def _choice(kernel: Kernel, memory_bytes: int, machine: Machine, prefix: str) -> Choice:
+    if machine.directories is not None:
+        return clusters_of_a_user(
+            kernel,
+            machine.directories,
+            problems=machine.problems,
+            free_memory_bytes=machine.free_memory_bytes,
+            prefix=prefix,
+        )
+    return clusters_for(
+        kernel,
+        instance_with(memory_bytes),
+        problems=machine.problems,
+        free_memory_bytes=machine.free_memory_bytes,
+        prefix=prefix,
+    )
 
 
 def _mark_of(folder: Path) -> str:

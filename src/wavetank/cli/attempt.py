@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from pathlib import Path
@@ -64,6 +65,7 @@ def command(
     LOG is a trace, a log of another tool that wavetank reads (Darshan, DFTracer, strace, ...), a
     model or a kernel. The first line of what is printed is the answer. Everything that is made on
     the way stays in the folder, the campaign file included, to be changed and run again.
+    A user who is not root compares the file systems that are mounted here.
 
     Example: wavetank try abyss.trace -o try-abyss
     """
@@ -73,6 +75,7 @@ def command(
     from wavetank.campaign.load import load_campaign
     from wavetank.campaign.plan import make_plan
     from wavetank.campaign.spec import read_campaign
+    from wavetank.campaign.user_candidates import directories_of_a_user
     from wavetank.cli.campaign_run import print_forecast, run_plan
     from wavetank.cluster import deploy
     from wavetank.measure.mapping import parse_mapping
@@ -88,7 +91,8 @@ def command(
     kernel, model = _kernel_of(known, log, output)
     for doubt in kernel.doubts:
         click.echo(f"note: {doubt}", err=True)
-    machine = Machine(shutil.disk_usage(output).free, free_memory_bytes(), deploy.check)
+    ours = None if os.geteuid() == 0 else directories_of_a_user(output)
+    machine = Machine(shutil.disk_usage(output).free, free_memory_bytes(), deploy.check, ours)
     path = write_attempt(kernel, model, output, wishes, machine)
     spec = read_campaign(path)
     loaded = load_campaign(spec, path.resolve().parent, read_cluster)

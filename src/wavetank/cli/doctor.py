@@ -34,20 +34,28 @@ DEFINITIONS = (ABILITIES,)
     is_flag=True,
     help="Boot a guest by KVM again, whatever one said since this machine started.",
 )
+@click.option(
+    "--build",
+    is_flag=True,
+    help="Build the C parts of an installed package now, also where they were built before.",
+)
 @format_option
-def command(again: bool, output_format: str) -> None:
+def command(again: bool, build: bool, output_format: str) -> None:
     """Say what this machine can do, what is missing, what that costs, and how to install it.
 
     Exit status 1 only when the tool can do nothing here: its C parts are not built.
 
     Example: wavetank doctor --format json
     """
+    from wavetank import native
     from wavetank.cluster.guests import kvm_probe
     from wavetank.doctor import can_work, examine
     from wavetank.errors import WavetankError
 
     if again:
         kvm_probe.forget()
+    if build:
+        native.build_again()
     findings = examine()
     missing = sum(f.state != "ok" for f in findings)
     note = (
@@ -55,6 +63,11 @@ def command(again: bool, output_format: str) -> None:
     )
     print_tables([ABILITIES.table(findings, caption=note)], output_format)
     if not can_work(findings):
+        how = (
+            "The first rows say what they need"
+            if native.builds()
+            else "Run 'make setup' in the source directory"
+        )
         raise WavetankError(
-            "nothing can be traced or replayed here: the C parts are not built. Run 'make setup' in the source directory"
+            f"nothing can be traced or replayed here: the C parts are not built. {how}"
         )

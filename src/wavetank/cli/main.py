@@ -16,6 +16,7 @@ import click
 
 from wavetank.cli.progress import print_steps
 from wavetank.cli.streams import outlive_readers
+from wavetank.cli.version import print_version
 from wavetank.cluster.steps import STEPS
 from wavetank.errors import WavetankError
 from wavetank.nearest import did_you_mean
@@ -45,6 +46,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plot": ("plot", "Write plots of a model: temporal, spatial, sizes, operations, phases."),
     "report": ("report", "Write a campaign's report as one self-contained HTML file."),
     "schema": ("schema", "Print the JSON Schema of a file that wavetank writes or reads."),
+    "completion": ("completion", "Print what has a shell complete our commands, options and names."),
 }  # fmt: skip
 
 
@@ -74,6 +76,17 @@ class LazyGroup(click.Group):
             ctx.fail(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}")
         return super().resolve_command(ctx, args)
 
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        """What may come next, without importing the commands: a shell asks at each tabulator."""
+        names = [
+            click.shell_completion.CompletionItem(name, help=text)
+            for name, (_, text) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         del ctx
@@ -82,7 +95,10 @@ class LazyGroup(click.Group):
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="wavetank")
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version,
+    help="Print the version, the commit where it is known, and which C parts there are.",
+)  # fmt: skip
 @click.option(
     "-v", "--verbose", count=True, help="More progress on standard error; twice for debugging."
 )

@@ -50,7 +50,8 @@ class OpenMpi:
                 "another launcher"
             )
         argv = [*prefix_of(job.placement, scratch), found[0]]
-        if os.geteuid() == 0:
+        # in nodes of a user's own namespace, the user is root
+        if os.geteuid() == 0 or job.placement is not None:
             argv.append("--allow-run-as-root")
         argv += ["-np", str(job.n_ranks), "--oversubscribe", "--bind-to", "none"]
         argv += _session(job.placement, scratch)

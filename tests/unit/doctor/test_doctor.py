@@ -94,7 +94,7 @@ def test_a_kernel_without_nfs_uses_our_mount_where_it_is_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(doctor, "_kernel_has", lambda name: False)
-    monkeypatch.setattr(native, "available", lambda name: name == "bin/wavetank-nfs-mount")
+    monkeypatch.setattr(native, "built", lambda name: name == "bin/wavetank-nfs-mount")
     assert finding("NFS client").found == "our FUSE mount; the kernel has none"
 
 
@@ -121,7 +121,7 @@ def test_areas_are_not_torn_apart() -> None:
 def test_without_the_c_parts_the_command_fails_and_says_how_to_build_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(native, "available", lambda name: False)
+    monkeypatch.setattr(native, "built", lambda name: False)
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 1
     assert "make setup" in str(result.exception)

@@ -14,24 +14,25 @@ import re
 import secrets
 import shutil
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from wavetank import native
+from wavetank import native, native_build
 from wavetank.cluster.remote.host import SshHost
 from wavetank.cluster.remote.parts import FIND_MPI
 from wavetank.cluster.state import ClusterDirectory, state_root
 from wavetank.cluster.steps import steps
 from wavetank.errors import ProviderError, RemoteCommandError
+from wavetank.native_build import COMPILE, digest_of, source_files
 
 BUILDS_FILE = (
     "builds.json"  # in the cluster's directory on this machine, where parts are built on a host
 )
 INSTALL_TIMEOUT_S = 1800.0
 BUILD_TIMEOUT_S = 1800.0
-TOOLS = ("cmake", "cc", "make", "mpicc")
+TOOLS = (*native_build.TOOLS, "mpicc")
 
 # A line: distribution, its version, architecture, MPI library, apart by ";".
 SYSTEM = (
@@ -42,21 +43,14 @@ printf '%s;%s;%s;%s\\n' "$ID" "$VERSION_ID" "$(uname -m)" "$(mpirun --version 2>
 )
 # The words: programs. A line for each that is missing.
 LACKS = FIND_MPI + 'for each; do command -v "$each" >/dev/null || echo "$each"; done'
-# $1: a folder of its own, which has sources.tar.gz. What compilers say first of an error, and what was said last, if it fails.
+# $1: a folder of its own, which has sources.tar.gz. What is said if it fails: native_build.COMPILE.
 BUILD = (
     FIND_MPI
     + """cd -- "$1" && mkdir native && tar -C native -xzf sources.tar.gz || exit 1
-{
-  cmake -S native -B build -DCMAKE_INSTALL_PREFIX="$1/install" &&
-  cmake --build build --parallel "$(nproc)" &&
-  cmake --install build
-} >build.log 2>&1 || {
-  grep -i error build.log | head -n 4 >&2
-  tail -n 3 build.log >&2
-  exit 1
-}
-tar -C install -czf install.tar.gz .
+set -- native build "$1/install"
 """
+    + COMPILE
+    + "tar -C install -czf install.tar.gz .\n"
 )
 
 
@@ -123,26 +117,14 @@ def built_part(part: Path, host: SshHost, builds: Builds) -> Path:
 def _built_tree(host: SshHost, builds: Builds) -> Path:
     """The folder with bin and lib."""
     sources = native.sources("build the C parts on a host")
-    files = sorted(_files(sources))
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.relative_to(sources)}\0{file.stat().st_size}\0".encode())
-        digest.update(file.read_bytes())
-    tree = state_root() / "native" / f"{builds.system}-{digest.hexdigest()[:16]}"
+    files = source_files(sources)
+    tree = state_root() / "native" / f"{builds.system}-{digest_of(sources, files)}"
     if not tree.is_dir():
         _see_tools(host, builds.install)
         steps.info("building wavetank's parts on %s, which takes minutes", host.name)
         _build(host, sources, files, tree)
         steps.info("built on %s, and kept in %s", host.name, tree)
     return tree
-
-
-def _files(sources: Path) -> Iterator[Path]:
-    for each in sources.rglob("*"):
-        if each.is_file() and not any(
-            part.startswith(".") for part in each.relative_to(sources).parts
-        ):
-            yield each
 
 
 def _see_tools(host: SshHost, install: Sequence[Sequence[str]]) -> None:

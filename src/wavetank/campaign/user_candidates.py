@@ -1,0 +1,109 @@
+"""Which clusters ``wavetank try`` compares for a user who is not root.
+
+Servers of most file systems need root. What such a user can choose between is where files lie: the file systems that are mounted
+and writable. Beside them is a node in a user namespace, whose storage is memory: what the application takes where storage costs nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from wavetank.campaign.candidates import HEADROOM, SMALLEST_STORAGE_BYTES, Choice
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.kernel.document.kernel import Kernel
+from wavetank.measure.mapping import io_ranks
+from wavetank.units import format_size
+
+TITLES = {
+    "folder": "folder of the attempt",
+    "home": "home folder",
+    "temporary": "temporary folder",
+}
+NOTE = (
+    "Without root no server is started and nothing is limited: file systems that are mounted here are compared, and only root empties "
+    "page caches. Run with sudo to compare NFS and parallel file systems under the rates of an instance."
+)
+
+
+def directories_of_a_user(folder: Path) -> dict[str, Path]:
+    """Where a user may put files, one of each file system: the folder of the attempt, the user's home, the temporary folder.
+
+    Args:
+        folder: of the attempt; existing.
+    """
+    found: dict[str, Path] = {}
+    devices: set[int] = set()
+    home = os.environ.get("HOME")
+    for name, path in (
+        ("folder", folder.resolve()),
+        *([("home", Path(home))] if home else []),
+        ("temporary", Path(tempfile.gettempdir())),
+    ):
+        if path.is_dir() and os.access(path, os.W_OK | os.X_OK):
+            device = path.stat().st_dev
+            if device not in devices:
+                devices.add(device)
+                found[name] = path
+    return found
+
+
+def clusters_of_a_user(
+    kernel: Kernel,
+    directories: dict[str, Path],
+    *,
+    problems: Callable[[ClusterSpec], Sequence[str]] = lambda spec: (),
+    free_memory_bytes: int | None = None,
+    prefix: str = "try",
+) -> Choice:
+    """The file systems that are mounted here, and memory of a node in a user namespace.
+
+    Args:
+        kernel: of the application.
+        directories: to compare, by what they are called in names of clusters.
+        problems: why a cluster cannot come up on this machine.
+        free_memory_bytes: of this machine; None: not known, and taken to be enough.
+        prefix: of the clusters' names.
+    """
+    size = max(SMALLEST_STORAGE_BYTES, round(kernel.capacity_bytes * HEADROOM))
+    common = {
+        "instance": {"name": "this-machine"},
+        "nodes": {"compute": 1},
+        "storage": {"size": size},
+    }
+    mounted = [
+        ClusterSpec.model_validate(
+            {
+                **common,
+                "name": f"{prefix}-{name}",
+                "title": TITLES[name],
+                "provider": "null",
+                "file_system": {"kind": "existing", "path": str(path)},
+            }
+        )
+        for name, path in directories.items()
+    ]
+    node = ClusterSpec.model_validate(
+        {
+            **common,
+            "name": f"{prefix}-node",
+            "title": "memory of a node",
+            "file_system": {"kind": "none"},
+        }
+    )
+    against = list(problems(node))
+    if free_memory_bytes is not None and size > free_memory_bytes:
+        against.append(
+            f"its storage of {format_size(size)} is memory, and {format_size(free_memory_bytes)} are free"
+        )
+    if against:
+        left_out = f"A node in a user namespace is not compared: {'; '.join(against)}."
+        return Choice(tuple(mounted), (NOTE, left_out))
+    return Choice((*mounted, node), (NOTE,))
+
+
+def mapping_of_a_user(kernel: Kernel) -> str:
+    """All I/O processes on the one node that there is."""
+    return f"{max(len(io_ranks(kernel)), 1)}PxCN"
