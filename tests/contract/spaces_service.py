@@ -128,6 +128,15 @@ class Service:
     def device(self) -> str:
         return self.store.servers()[0].server.devices[0].name
 
+    def on_disk(self, text: str) -> bool:
+        """Whether the disk below the first server's device has a text anywhere, files or not."""
+        finds = (
+            'disk=$(findmnt -n -o SOURCE --mountpoint "$1"); sync -f "$1"; blockdev --flushbufs "$disk"; grep -q "$2" "$disk"'
+            " && echo yes || echo no"
+        )
+        argv = ["sh", "-c", finds, "sh", self.device, text]
+        return self.server.run(argv, timeout_s=HANG_S).stdout == "yes\n"
+
     def folder(self, space: Space) -> str:
         return f"{self.device}/{FOLDERS[self.kind]}/{space.id}"
 

@@ -29,6 +29,7 @@ FOLDERS: Mapping[Kind, str] = {"nfs": "wavetank-spaces", "glusterfs": "wavetank-
 """Below a device, what each kind of spaces has: a server may serve several, and each maker sees its own alone."""
 _OURS = " ".join(f"-e {name}" for name in FOLDERS.values())
 TIMEOUT_S = 1800.0
+WIPED_AT_ONCE = 32 * 2**30  # bytes; 1800 s do for them at 18 MiB/s
 LOOK_TIMEOUT_S = 45.0  # whoever adds a server waits for the look at it
 NOT_MOUNTED = 4
 """Exit status of scripts: the device is no mounted file system. An empty mount point would look like lost data."""
@@ -80,6 +81,8 @@ while [ $# -gt 0 ]; do
     case $type in
     nfs* | cifs | smb* | ceph | lustre | fuse* | 9p | overlay | tmpfs | proc | sysfs)
       echo "wrong $at is a file system of type $type: a device is a local one, on a disk" ;;
+    btrfs | zfs | bcachefs | f2fs | nilfs2)
+      echo "wrong $at is a file system of type $type, which overwrites elsewhere: deleted data would stay. Use XFS or ext4" ;;
     *)
       [ -w "$at" ] || echo "wrong $at cannot be written"
       has=$(($(stat -f -c '%b * %S' "$at")))
@@ -162,6 +165,46 @@ mv "$folder/rules.new" "$folder/rules"
 CLOSE = f"""{OPEN}
 if [ -e "$folder" ]; then : >"$folder/unmade"; fi
 """
+# $3: how many bytes to overwrite at most. Bytes that were ever written are overwritten with zeros, from the image's end on, and cut off;
+# those that never were are not on the device. Says "left" as long as some are.
+# Sample of xfs_io 6.1: "DATA\t0", then "HOLE\t4096"; also of ext4.
+WIPE = f"""{OPEN}
+image=$folder/image
+[ -e "$image" ] || exit 0
+: >"$folder/unmade"
+hide
+sync "$image"
+size=$(stat -c %s "$image")
+parts=$(xfs_io -r -c "seek -a -r 0" "$image")
+case $parts in Whence*) ;; *) echo "xfs_io does not say where $image has data" >&2 && exit 1 ;; esac
+runs=$(printf '%s\\n' "$parts" | awk -v size="$size" -v most="$3" '
+  function close_run() {{ if (to > from) {{ froms[++n] = from; tos[n] = to }} }}
+  BEGIN {{ mib = 1048576; from = to = 0 }}
+  $2 !~ /^[0-9]+$/ {{ next }}
+  $1 == "DATA" {{ at = $2 - $2 % mib; if (at > to) {{ close_run(); from = at }} }}
+  $1 == "HOLE" {{ to = $2 + (mib - $2 % mib) % mib; if (to > size) to = size }}
+  END {{
+    close_run()
+    while (n > 0 && most > 0) {{
+      at = tos[n] - froms[n] > most ? tos[n] - most : froms[n]
+      printf "%.0f %.0f\\n", at, tos[n] - at
+      most -= tos[n] - at
+      if (at == froms[n]) n--
+    }}
+  }}')
+at=0
+if [ -n "$runs" ]; then
+  printf '%s\\n' "$runs" | while read -r at n; do
+    dd if=/dev/zero of="$image" bs=1M oflag=seek_bytes iflag=count_bytes seek="$at" count="$n" conv=notrunc status=none
+  done
+  sync "$image"
+  at=${{runs##*
+}}
+  at=${{at% *}}
+fi
+truncate -s "$at" "$image"
+[ "$at" = 0 ] || echo left
+"""
 REMOVE = f"""{OPEN}
 if [ -e "$folder" ]; then : >"$folder/unmade"; fi
 hide
@@ -194,7 +237,8 @@ def needs() -> Needs:
     """Programs of a server."""
     return Needs(
         {
-            **dict.fromkeys(("mkfs.xfs", "xfs_growfs"), "apt-get install xfsprogs"),
+            **dict.fromkeys(("mkfs.xfs", "xfs_growfs", "xfs_io"), "apt-get install xfsprogs"),
+            "awk": "apt-get install mawk",
             **dict.fromkeys(("losetup", "fallocate", "flock"), "apt-get install util-linux"),
         }
     )
@@ -268,7 +312,10 @@ class Images:
         self._do(server, f"close {space}", CLOSE, [device, space])
 
     def remove(self, server: Host, device: str, space: str) -> None:
-        """Remove it, its data and its folder."""
+        """Overwrite its data, and remove it and its folder. What was cut short goes on where it was."""
+        words = [device, space, str(WIPED_AT_ONCE)]
+        while self._do(server, f"overwrite {space}", WIPE, words).stdout:
+            pass
         self._do(server, f"remove {space}", REMOVE, [device, space])
 
     def _do(
