@@ -57,7 +57,7 @@ class Installed:
         )
         return subprocess.run(
             argv, cwd=self.home, capture_output=True, text=True, timeout=HANG_S, check=False,
-            # without optimisation, which takes two thirds of the time
+            # without optimisation, which takes more than half of the time
             env={"HOME": str(self.home), "PATH": path, "CMAKE_BUILD_TYPE": "Debug"}, **who,
         )  # type: ignore[call-overload]  # fmt: skip
 
