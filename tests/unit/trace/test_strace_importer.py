@@ -72,6 +72,17 @@ def test_appended_writes_have_their_places_where_the_size_is_known(tmp_path: Pat
     assert found == [("new", 0), ("new", 3), ("old", -1), ("old", 50)]
 
 
+def test_the_reason_is_told_why_a_place_is_not_known(tmp_path: Path) -> None:
+    lines = LOG.splitlines(keepends=True)
+    appends = "1 call(s) have no offset: they append, and the log does not tell how large their files were"
+    assert open_trace(written(tmp_path)).untold == (appends,)
+    before = "2 call(s) have no offset: their files were open before strace began"
+    # Without the opens of "new" its two writes are to a file that was open before.
+    attached = "".join(line for line in lines if '"new"' not in line)
+    assert open_trace(written(tmp_path, attached)).untold == (before, appends)
+    assert open_trace(written(tmp_path, "".join(lines[:7]))).untold == ()
+
+
 def test_sizes_that_are_set_are_kept(tmp_path: Path) -> None:
     found = [row for row in operations(written(tmp_path)) if row[0] in ("ftruncate", "fallocate")]
     # As the tracer has them: the new size; the offset, and the end.

@@ -126,7 +126,7 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
         arg=arg,
         error=error.astype(np.int32),
     )
-    untold = tuple(_untold(logs, reader, offset))
+    untold = tuple(_untold(logs, reader))
     return Trace(
         source="strace",
         command=reader.command,
@@ -145,7 +145,7 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
     )
 
 
-def _untold(logs: Logs, reader: Reader, offset: np.ndarray) -> Iterable[str]:
+def _untold(logs: Logs, reader: Reader) -> Iterable[str]:
     """What the logs do not tell of the operations, and what could not be read."""
     if logs.others:
         yield (
@@ -179,8 +179,10 @@ def _untold(logs: Logs, reader: Reader, offset: np.ndarray) -> Iterable[str]:
         yield (
             f"the program submitted {requests} request(s) by {name}: what they read and wrote is not in a log of strace"
         )
-    if reader.rows.columns and (offset == UNKNOWN).all():
-        yield "no offset could be followed: the files were open before strace began"
+    if before := reader.unplaced[False]:
+        yield f"{before} call(s) have no offset: their files were open before strace began"
+    if appended := reader.unplaced[True]:
+        yield f"{appended} call(s) have no offset: they append, and the log does not tell how large their files were"
 
 
 def _warnings(logs: Logs) -> Iterable[str]:

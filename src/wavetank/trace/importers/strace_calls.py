@@ -125,6 +125,7 @@ class Reader:
         self._sizes: dict[str, int] = {}  # of files, as far as they are known
         self.started = 0
         self.unnamed = 0  # calls that move data of descriptors that nothing in the log names
+        self.unplaced: Counter[bool] = Counter()  # calls that move data and whose offset is not known, by: appends
         self.unseen: Counter[str] = Counter()  # requests that were submitted, by call
         self.command: tuple[str, ...] = ()
 
@@ -267,6 +268,7 @@ class Reader:
         if at is None:
             at = self._sizes.get(of.path) if written and of.appends else of.position
             of.position = None if at is None else at + moved
+            self.unplaced[of.appends] += at is None
         self._rows.add(process, name, of, call, size=size, moved=moved, offset=at)
         if written:
             self._grown(of.path, at, moved)
