@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes.util
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -37,6 +39,48 @@ create index i on t(b);
 update t set b = 'x' where a % 7 = 0;
 delete from t where a > 300;
 vacuum;
+"""
+HDF5 = """
+import h5py, numpy as np
+with h5py.File("a.h5", "w") as f:
+    f["plain"] = np.arange(10_000)
+    f.create_dataset("packed", data=np.zeros((300, 300)), chunks=(50, 60), compression="gzip")
+    grows = f.create_dataset("g/grows", (0, 100), maxshape=(None, 100), chunks=(10, 100))
+    for i in range(5):
+        grows.resize(10 * (i + 1), axis=0); grows[10 * i :] = i; f.flush()
+with h5py.File("a.h5", "r+") as f:
+    f["plain"][::7] = 1; del f["packed"]; f["g"].attrs["unit"] = "km"
+with h5py.File("a.h5") as f:
+    f["plain"][5:50].sum(); f["g/grows"][...].sum()
+"""
+NETCDF = """
+import netCDF4, numpy as np
+for form in ("NETCDF4", "NETCDF3_CLASSIC"):
+    with netCDF4.Dataset(f"{form}.nc", "w", format=form) as d:
+        d.createDimension("t", None); d.createDimension("x", 1000)
+        v = d.createVariable("v", "f8", ("t", "x")); v.units = "K"
+        for i in range(6):
+            v[i] = np.arange(1000) + i; d.sync()
+    with netCDF4.Dataset(f"{form}.nc", "a") as d:
+        d["v"][2, ::3] = 0; d.title = "again"
+    with netCDF4.Dataset(f"{form}.nc") as d:
+        d["v"][:, 10:20].sum()
+"""
+MPI4PY = """
+import numpy as np
+from mpi4py import MPI
+c = MPI.COMM_WORLD
+block = np.full(3000, c.rank, dtype="u1")
+f = MPI.File.Open(c, "shared", MPI.MODE_CREATE | MPI.MODE_RDWR)
+f.Write_at_all(c.rank * 3000, block)
+f.Set_view(12_000 + c.rank * 100, MPI.BYTE, MPI.BYTE.Create_vector(5, 100, 100 * c.size).Commit())
+f.Write_all(block[:500])
+f.Iread_at(0, block[:10]).Wait()
+f.Close()
+c.sendrecv(c.rank, (c.rank + 1) % c.size, source=(c.rank - 1) % c.size)
+np.save(f"own.{c.rank}", block)
+c.barrier()
+np.load(f"own.{(c.rank + 1) % c.size}.npy")
 """
 LINKED = "import os; os.mkdir('linked')"
 OF_FILE = "os.link('folder/a', 'linked/a')"
@@ -101,6 +145,24 @@ def test_programs_of_every_day(name, tmp_path, monkeypatch):
     need("libwavetank-trace.so", argv[0], "tar")
     given(tmp_path)
     around("none", argv, tmp_path, monkeypatch)
+
+
+@pytest.mark.parametrize(("module", "program"), [("h5py", HDF5), ("netCDF4", NETCDF)])
+def test_libraries_of_file_formats(module, program, tmp_path, monkeypatch):
+    need("libwavetank-trace.so")
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed from PyPI (pip install -e '.[dev]')")
+    around("none", [sys.executable, "-c", program], tmp_path, monkeypatch)
+
+
+def test_mpi4py(tmp_path, monkeypatch):
+    need("libwavetank-trace-openmpi.so", "mpirun.openmpi")
+    library = ctypes.util.find_library("mpi")
+    if importlib.util.find_spec("mpi4py") is None or library is None:
+        pytest.skip("mpi4py is not installed from PyPI (pip install -e '.[dev]')")
+    monkeypatch.setenv("MPI4PY_LIBMPI", library)
+    argv = [*FAMILIES["openmpi"][2], "-n", "3", sys.executable, "-c", MPI4PY]
+    around("openmpi", argv, tmp_path, monkeypatch)
 
 
 def test_a_script_that_makes_moves_links_and_removes(tmp_path, monkeypatch):

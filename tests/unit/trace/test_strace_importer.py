@@ -83,6 +83,11 @@ def test_the_reason_is_told_why_a_place_is_not_known(tmp_path: Path) -> None:
     assert open_trace(written(tmp_path, "".join(lines[:7]))).untold == ()
 
 
+def test_octal_results_are_read(tmp_path: Path) -> None:
+    mask = "7 1700000000.050000 umask(077)                   = 022 <0.000005>\n"
+    assert operations(written(tmp_path, mask + LOG)) == operations(written(tmp_path, LOG, "without"))
+
+
 def test_sizes_that_are_set_are_kept(tmp_path: Path) -> None:
     found = [row for row in operations(written(tmp_path)) if row[0] in ("ftruncate", "fallocate")]
     # As the tracer has them: the new size; the offset, and the end.

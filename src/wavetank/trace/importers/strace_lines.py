@@ -121,7 +121,7 @@ class LineReader:
             tells = call["name"] in _WITHOUT_RESULT or _RESTARTED in call["after"]
             self.no_result += not tells
             return None
-        result, after = int(call["result"], 0), call["after"]
+        result, after = _number(call["result"]), call["after"]
         duration = _DURATION.search(after)
         self.no_durations |= duration is None
         timed = duration is not None and start_ns != UNKNOWN
@@ -167,6 +167,11 @@ def _is_call(text: str) -> bool:
 def without_strings(arguments: str) -> str:
     """Arguments with their quoted strings emptied: data may look like an argument."""
     return _QUOTED.sub('""', arguments)
+
+
+def _number(result: str) -> int:
+    """A result: decimal, 0x..., or of umask octal (022)."""
+    return int(result, 8 if re.fullmatch("0[0-7]+", result) else 0)
 
 
 def _errno(after: str) -> int:
