@@ -1,4 +1,4 @@
-"""Every table that a command prints is one of `wavetank schema tables`, and its rows are as that says."""
+"""Every table that a command prints is one of `wavetank schema tables`, its rows are as that says, and it fits 80 columns."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache
 import pytest
 from jsonschema import Draft202012Validator
 
+from table_layout import see_that_it_fits
 from wavetank.cli import output
 from wavetank.tables.table import Table
 
@@ -30,6 +31,8 @@ def _tables_are_as_their_schema_says(monkeypatch: pytest.MonkeyPatch) -> None:
         for table in tables:
             name = "ranking" if table.name.startswith("ranking-") else table.name
             _validator(name).validate(json.loads(json.dumps(table.records())))
+            see_that_it_fits(table, 80)
+            see_that_it_fits(table, None)
         render(tables, *others)
 
     monkeypatch.setattr(output, "render", check)

@@ -110,6 +110,18 @@ def test_the_totals_alone_are_one_row_of_csv(tmp_path, faked):
     assert row.startswith("54080000,6608,1.1,")
 
 
+def test_a_table_that_measure_does_not_print_is_refused_before_the_measurement(tmp_path, faked):
+    with pytest.raises(WavetankError) as refused:
+        call(tmp_path, "--mapping", "2PxCN", "--table", "phases_of_it")
+    assert "no command prints a table 'phases_of_it'" in str(refused.value)
+    with pytest.raises(WavetankError) as refused:
+        call(tmp_path, "--mapping", "2PxCN", "--table", "plan")
+    assert str(refused.value) == (
+        "--table: this command prints no table 'plan'. Its tables are: io_time, phases, totals"
+    )
+    assert faked.calls == []
+
+
 def test_show_prints_the_totals_of_a_measurement_that_was_kept(tmp_path, faked):
     call(tmp_path, "--mapping", "2PxCN", "-o", tmp_path / "m.json")
     shown = CliRunner().invoke(cli, ["show", str(tmp_path / "m.json"), "--table", "totals"])

@@ -14,6 +14,8 @@ from click.testing import CliRunner, Result
 from measure_fakes import abyss_kernel
 
 from wavetank.cli.main import cli
+from wavetank.cli.output import print_tables, prints
+from wavetank.cli.show import DOCUMENT
 from wavetank.errors import UsageError
 
 
@@ -71,6 +73,28 @@ def test_a_name_that_no_command_prints_is_refused_before_anything_is_done() -> N
         "--table: no command prints a table 'phasse'. Did you mean 'phases'? 'wavetank schema tables' has them all"
     )
     assert "no-such-file" in str(invoke("phases").exception or invoke("phases").output)
+
+
+def test_a_table_without_rows_this_time_is_its_header(tmp_path: Path) -> None:
+    """A cluster that is no cloud's has no ttl: what reads the table needs no exception."""
+    body = {"name": "lab", "provider": "null", "nodes": {"compute": 2}, "file_system": {"kind": "none"},
+            "instance": {"name": "c3.large", "vcpus": 2}}  # fmt: skip
+    (tmp_path / "lab.yaml").write_text(json.dumps(body))
+    arguments = ["cluster", "plan", "lab.yaml", "--table", "cost_until_the_ttl"]
+    found = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    head, *rows = found.stdout.splitlines()
+    assert "," in head and rows == []
+    assert "note: --table: 'cost_until_the_ttl' has no rows" in found.stderr
+
+
+def test_a_table_that_a_command_prints_and_does_not_declare_is_an_error() -> None:
+    @click.command()
+    @prints(lambda: ())
+    def undeclared(output_format: str) -> None:
+        print_tables([DOCUMENT.table([])], output_format)
+
+    with pytest.raises(ValueError, match="does not declare what it prints: document"):
+        CliRunner().invoke(undeclared, [], catch_exceptions=False)
 
 
 def _commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:

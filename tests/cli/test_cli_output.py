@@ -7,15 +7,19 @@ import io
 import json
 import re
 import sys
+from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from table_layout import see_that_it_fits
 from wavetank.cli.grid import lay_out, wrapped
-from wavetank.cli.output import MOST_SHOWN, print_tables
+from wavetank.cli.output import MOST_SHOWN, print_tables, say
 from wavetank.cli.show import DOCUMENT
+from wavetank.cli.table_schema import DEFINITIONS
 from wavetank.kernel.tables.lines import NOT_BY_IOR
+from wavetank.tables.table import Cell, Table
 
 LONG = DOCUMENT.table((f"f{n}", n) for n in range(MOST_SHOWN + 1234))
 COMMAND = (
@@ -150,6 +154,40 @@ def test_no_word_is_ever_split_and_only_long_words_pass_the_edge(rows: list[list
     printed = sorted(word for line in lines for word in line.split())
     assert printed == sorted([*titles, *(word for row in rows for cell in row for word in cell.split())])  # fmt: skip
     assert all(cell_len(line) <= 40 or cell_len(line.split()[-1]) > 30 for line in lines)
+
+
+CELLS_OF = {
+    "integer": st.integers(-5, 10**13).map("{:,}".format),
+    "number": st.sampled_from(["1.17 s (1.16\N{EN DASH}1.18 s)", "64.0 KiB", "+5.3 %", "2,120 runs per USD"]),
+    "boolean": st.sampled_from(["yes", "no"]),
+}  # fmt: skip
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Table:
+    """Any table that a command prints, with words of any kind in it."""
+    definition = draw(st.sampled_from(DEFINITIONS))
+    shown = [CELLS_OF.get(column.json_kind, CELLS) for column in definition.columns]
+    rows = draw(st.lists(st.tuples(*shown), max_size=3))
+    cells = tuple(tuple(Cell(text, text) for text in row) for row in rows)
+    caption = draw(CELLS)
+    return replace(definition.table([], caption=caption), rows=cells, people_rows=cells)
+
+
+@settings(max_examples=100, deadline=None)
+@given(tables(), st.integers(40, 200))
+def test_every_table_fits_every_terminal_and_no_word_is_cut_or_lost(
+    table: Table, width: int
+) -> None:
+    see_that_it_fits(table, width)
+    see_that_it_fits(table, None)
+
+
+def test_sentences_beside_tables_break_between_words_too(printed_at_80, capsys) -> None:
+    printed_at_80()
+    say("note: " + "word " * 30 + "end")
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80 and " ".join(lines).count("word") == 30
 
 
 def test_wrapped_text_keeps_its_paragraphs() -> None:

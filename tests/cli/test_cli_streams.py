@@ -47,6 +47,22 @@ def test_programs_started_later_can_write_too(tmp_path):
     assert ended.returncode == 0
 
 
+def test_on_a_terminal_standard_error_breaks_between_words_and_in_a_log_not_at_all(tmp_path):
+    import pty
+
+    said = "print('wavetank: ' + 'sentence ' * 20 + 'end', file=sys.stderr)"
+    primary, terminal = pty.openpty()
+    assert run(said, stderr=terminal, env={**os.environ, "COLUMNS": "80"}).returncode == 0
+    lines = os.read(primary, 4096).decode().splitlines()
+    for fd in (primary, terminal):
+        os.close(fd)
+    assert max(map(len, lines)) <= 80 and len(lines) > 1
+    assert " ".join(lines).split() == ["wavetank:", *["sentence"] * 20, "end"]
+    with open(tmp_path / "log", "w") as log:
+        run(said, stderr=log)
+    assert len((tmp_path / "log").read_text().splitlines()) == 1
+
+
 def test_progress_that_does_not_fit_the_disk_is_dropped():
     with open("/dev/full", "w") as full:
         assert run("print('progress', file=sys.stderr)", stderr=full).returncode == 0

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.measuring import flush_option
-from wavetank.cli.output import format_option
+from wavetank.cli.output import prints
+from wavetank.cli.table_sets import campaign_definitions
 from wavetank.errors import DocumentError, TraceError, WavetankError
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     "--dry-run", is_flag=True, help="Write the files and print the plan; start no cluster."
 )
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
-@format_option
+@prints(campaign_definitions)
 def command(
     log: Path,
     output: Path,

@@ -8,7 +8,9 @@ from typing import Literal
 import click
 
 from wavetank.cli.campaign_check import check_command, export_command
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.campaign_tables import MEASUREMENTS
+from wavetank.cli.output import print_tables, prints
+from wavetank.cli.table_sets import campaign_definitions, comparison_definitions, model_definitions
 from wavetank.errors import UsageError
 
 
@@ -37,7 +39,7 @@ def command() -> None:
     "--sbatch-option", "sbatch_options", multiple=True, metavar="OPTION",
     help="Of executor slurm, e.g. --sbatch-option=--partition=short. May be given several times.",
 )  # fmt: skip
-@format_option
+@prints(campaign_definitions)
 def run(
     file: Path,
     dry_run: bool,
@@ -95,7 +97,7 @@ def job(folder: Path) -> None:
 
 @command.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@format_option
+@prints(comparison_definitions)
 def results(folder: Path, output_format: str) -> None:
     """Print what a campaign found, from its output FOLDER.
 
@@ -113,7 +115,7 @@ def results(folder: Path, output_format: str) -> None:
 
 @command.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@format_option
+@prints(lambda: (MEASUREMENTS,))
 def measurements(folder: Path, output_format: str) -> None:
     """List every measurement in a campaign's output FOLDER, with what it was made with.
 
@@ -134,7 +136,7 @@ def measurements(folder: Path, output_format: str) -> None:
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
     help="Write the model to this file (JSON).",
 )  # fmt: skip
-@format_option
+@prints(model_definitions)
 def model(folder: Path, number: int, output: Path | None, output_format: str) -> None:
     """Print the model of the trace of measurement NUMBER, a run of the application itself (program: own).
 

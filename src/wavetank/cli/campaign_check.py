@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
+from wavetank.cli.table_sets import check_definitions
 from wavetank.errors import UsageError, WavetankError
 
 _PATH = click.Path(path_type=Path)
@@ -35,7 +36,7 @@ _PERCENT = click.FloatRange(0, 1000, min_open=True)
 )  # fmt: skip
 @click.option("--junit", type=_FILE, help="Write JUnit XML to this file, a test for each configuration.")  # fmt: skip
 @click.option("--markdown", type=_FILE, help="Write a summary to this file.")
-@format_option
+@prints(check_definitions)
 def check_command(
     *, results: Path, baseline: Path, smallest_difference: float, rule_out: float | None, undecided: int, junit: Path | None,
     markdown: Path | None, output_format: str,

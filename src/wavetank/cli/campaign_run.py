@@ -11,7 +11,7 @@ import click
 
 from wavetank.cli.campaign_cost import bills_after, cost_words, rented
 from wavetank.cli.campaign_tables import MEASUREMENTS, PLAN, REFUSED, Planned
-from wavetank.cli.output import print_tables
+from wavetank.cli.output import print_tables, say
 from wavetank.errors import MeasurementError, SpecError
 
 if TYPE_CHECKING:
@@ -346,12 +346,12 @@ def print_comparison(comparison: Comparison, output_format: str, *, answer: bool
     if answer:
         extra["answer"] = choices
         for sentence in choices if people else ():
-            click.echo(f"{sentence}\n")
+            say(f"{sentence}\n")
     tables = comparison_tables(comparison) if study is None else all_study_tables(comparison, study)
     print_tables(tables, output_format, extra)
     if people:
         for note in comparison.notes:
-            click.echo(note)
+            say(note)
 
 
 def measurement_table(entries: Sequence[Entry]) -> Table:

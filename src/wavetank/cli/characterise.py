@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.errors import MeasurementError
+
+if TYPE_CHECKING:
+    from wavetank.cli.table_sets import Definitions
 
 
 class DiscardedError(MeasurementError):
     """An instance that gives less than was required."""
 
     exit_status = 3
+
+
+def _tables() -> Definitions:
+    from wavetank.measure.tables import LIMITS, METADATA, NETWORK, NOTES, PEAK, STORAGE
+
+    return (STORAGE, PEAK, NETWORK, METADATA, LIMITS, NOTES)
 
 
 @click.command()
@@ -40,7 +50,7 @@ class DiscardedError(MeasurementError):
     "--plot", type=click.Path(path_type=Path, dir_okay=False),
     help="Draw rates over request sizes into this .svg or .png.",
 )  # fmt: skip
-@format_option
+@prints(_tables)
 def command(
     cluster: str,
     model: Path | None,

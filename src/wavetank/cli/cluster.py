@@ -25,8 +25,9 @@ from wavetank.cli.cluster_tables import (
     NODES,
     ListedCluster,
 )
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints, say
 from wavetank.cli.streams import lost_output
+from wavetank.cli.table_sets import plan_definitions
 from wavetank.errors import ClusterError, KernelError, SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def command() -> None:
     is_flag=True,
     help="What was made stays when it fails, to be looked at; 'wavetank cluster down' removes it.",
 )
-@format_option
+@prints(lambda: (NODES, IN_FORCE, LIMITS, HEALTH))
 def up(file: Path, output_format: str, *, keep: bool) -> None:
     """Bring up the cluster that FILE describes, and leave it up.
 
@@ -170,7 +171,7 @@ command.add_command(cluster_smoke.command, "smoke")
 
 @command.command(name="list")
 @account_options
-@format_option
+@prints(lambda: (CLUSTERS, cluster_cloud.HELD))
 def list_clusters(
     provider: str | None, regions: tuple[str, ...], output_format: str, *, everywhere: bool
 ) -> None:
@@ -207,7 +208,7 @@ def list_clusters(
     metavar="TOKEN",
     help="With --provider: remove what has this token, past its ttl or not.",
 )
-@format_option
+@prints(lambda: (LEFT, cluster_cloud.HELD))
 def prune(
     *, dry_run: bool, provider: str | None, regions: tuple[str, ...], everywhere: bool, expired: bool, token: str | None,
     output_format: str,
@@ -252,7 +253,7 @@ def prune(
 
 @command.command(short_help="Show nodes, settings and limits in force, health.")
 @click.argument("name")
-@format_option
+@prints(lambda: (NODES, IN_FORCE, LIMITS, HEALTH))
 def status(name: str, output_format: str) -> None:
     """Show a cluster's nodes, its settings and limits as in force, and its health.
 
@@ -279,9 +280,9 @@ def check(file: Path) -> None:
         findings += deploy.check(spec)
     if spec is None or findings:
         raise SpecError(f"{file}: this cluster cannot come up here:\n  " + "\n  ".join(findings))
-    click.echo(f"{spec.name} can come up here: {_summary(spec)}")
+    say(f"{spec.name} can come up here: {_summary(spec)}")
     for note in [*notes(spec), *deploy.unknown(spec), *_tools(spec)]:
-        click.echo(f"note: {note}")
+        say(f"note: {note}")
 
 
 def _tools(spec: ClusterSpec) -> Iterator[str]:
@@ -306,7 +307,7 @@ def _tools(spec: ClusterSpec) -> Iterator[str]:
     "--prices",
     help="A shipped price table's name or a file; by default the shipped one that has the instance types.",
 )  # fmt: skip
-@format_option
+@prints(plan_definitions)
 def plan(file: Path, prices: str | None, output_format: str) -> None:
     """Print what will run where, with every default filled in, and its cost an hour. Starts nothing.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.cluster_tables import usd
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.errors import CostError
 from wavetank.tables.table import Column, Definition, Table
 from wavetank.tables.words import plain_words
@@ -67,7 +67,7 @@ DEFINITIONS = (BILL, BILLS)
 
 @click.command(short_help="Show what a cluster in a cloud cost, computed, beside the estimate.")
 @click.argument("name", required=False)
-@format_option
+@prints(lambda: DEFINITIONS)
 def command(name: str | None, output_format: str) -> None:
     """Show what the cluster NAME cost, resource by resource: until now while it is up, else the last time that it was.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints, say
 from wavetank.tables.table import Cell, Column, Definition
 from wavetank.tables.words import DASH, plain_words
 
@@ -64,7 +64,7 @@ DEFINITIONS = (DIFFERENCES,)
 @click.command(name="diff")
 @click.argument("first", type=click.Path(path_type=Path))
 @click.argument("second", type=click.Path(path_type=Path))
-@format_option
+@prints(lambda: DEFINITIONS)
 def command(first: Path, second: Path, output_format: str) -> int:
     """Compare two models phase by phase.
 
@@ -78,7 +78,7 @@ def command(first: Path, second: Path, output_format: str) -> int:
     result = compare_models(*(_model(path) for path in (first, second)))
     counts = f"{result.n_equal_phases} phases are the same, of {result.n_phases_a} and {result.n_phases_b}."
     if result.same and output_format == "table":
-        click.echo(f"The models stand for the same I/O. {counts}")
+        say(f"The models stand for the same I/O. {counts}")
     else:
         rows = [_Row(each, each) for each in result.differences]
         table = DIFFERENCES.table(rows, people=_shown(result.differences), caption=counts)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.tables.table import Column, Definition
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ DEFINITIONS = (ABILITIES,)
     is_flag=True,
     help="Build the C parts of an installed package now, also where they were built before.",
 )
-@format_option
+@prints(lambda: DEFINITIONS)
 def command(again: bool, build: bool, output_format: str) -> None:
     """Say what this machine can do, what is missing, what that costs, and how to install it.
 

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.tables.words import id_range
 
 if TYPE_CHECKING:
+    from wavetank.cli.table_sets import Definitions
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.kernel.fidelity.certificate import PhaseFidelity
 
 _OUTSIDE_TOLERANCE = 3
+
+
+def _tables() -> Definitions:
+    from wavetank.kernel.tables.fidelity import DEFINITIONS
+
+    return DEFINITIONS
 
 
 @click.command()
@@ -29,7 +36,7 @@ _OUTSIDE_TOLERANCE = 3
     "--tolerance", type=click.FloatRange(min=0), default=0.0, show_default=True, metavar="PERCENT",
     help="How far operations and bytes of a phase may be off, in percent; 0 asks for exactness.",
 )  # fmt: skip
-@format_option
+@prints(_tables)
 def command(kernel: Path, model: Path, which: str, tolerance: float, output_format: str) -> None:
     """Compare the operations that a kernel will issue with its model's.
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
+from wavetank.cli.table_sets import model_definitions
 from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import DASH, numbers_text
 
@@ -94,7 +95,7 @@ DEFINITIONS = (FIELDS, BY_RANK)
     "--name",
     help="The program's name, where it differs with the number of processes (lu.A.4, lu.A.16).  [default: the models']",
 )
-@format_option
+@prints(lambda: (*DEFINITIONS, *model_definitions()))
 def command(
     models: tuple[Path, ...],
     n_processes: int | None,

@@ -35,6 +35,19 @@ class Lines:
     body: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class TableLines(Lines):
+    """A table with what stands around it.
+
+    Attributes:
+        title: above the rows.
+        notes: under them: how many are left out, the caption.
+    """
+
+    title: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
 def lay_out(
     titles: Sequence[str],
     numeric: Sequence[bool],
@@ -61,7 +74,7 @@ def lay_out(
         kept = [at for at, column in enumerate(columns) if set(column[1:]) - {DASH, ""}]
         if rows and 0 < len(kept) < len(columns):
             return _without_empty(cells, numeric, kept, width)
-        return blocks if rows else _grid(cells, least, numeric)
+        return blocks if rows else Lines(tuple(wrapped(", ".join(cells[0]), width)), ())
     grid = _grid(cells, _shared(natural, least, room), numeric)
     return blocks if rows and len(blocks.body) < len(grid.head) + len(grid.body) else grid
 
@@ -92,6 +105,20 @@ def wrapped(text: str, width: int) -> list[str]:
                 line = f"{line} {word}" if line else word
         lines.append(line)
     return lines
+
+
+def broken(text: str, width: int) -> str:
+    """Lines of words, with breaks where they are wider than a terminal; what follows a break is indented as its line is."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        bare = line.lstrip(" ")
+        indent = " " * min(len(line) - len(bare), width // 2)
+        lines += (
+            [line]
+            if cell_len(line) <= width
+            else [f"{indent}{part}" for part in wrapped(bare, width - len(indent))]
+        )
+    return "\n".join(lines)
 
 
 def _width(text: str) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.errors import CostError, UsageError
 from wavetank.tables.shapes import facts
 from wavetank.tables.table import Cell, Column, Definition
@@ -193,7 +193,7 @@ def command() -> None:
     help="Price table: a shipped one's name or a file.",
 )  # fmt: skip
 @click.option("--all", "show_all", is_flag=True, help="Print every type, also those ruled out.")
-@format_option
+@prints(lambda: (CANDIDATES, RULED_OUT))
 def find(
     model: Path | None,
     processes: int | None,
@@ -262,7 +262,7 @@ def find(
 
 @command.command(short_help="What an instance type has, and what it costs.")
 @click.argument("name")
-@format_option
+@prints(lambda: (INSTANCE, PRICES))
 def show(name: str, output_format: str) -> None:
     """Print what an instance type has, and its price in every shipped table.
 
@@ -282,7 +282,7 @@ def show(name: str, output_format: str) -> None:
     "--prices", default="aws-us-east-1-2026-07", show_default=True,
     help="Price table: a shipped one's name or a file.",
 )  # fmt: skip
-@format_option
+@prints(lambda: (STORAGE, TRANSFER))
 def storage(prices: str, output_format: str) -> None:
     """Print prices of storage and of data transfer, each with its date and source.
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
+from wavetank.cli.table_sets import comparison_definitions
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.tables.table import Column, Definition, Value
 
@@ -61,7 +62,7 @@ DEFINITIONS = (PLAN,)
     "--duration", help="Of each run, e.g. '180 s', or 'to completion'; instead of the file's own."
 )
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
-@format_option
+@prints(lambda: (PLAN, *comparison_definitions()))
 def command(
     spec: Path,
     dry_run: bool,

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 
 if TYPE_CHECKING:
+    from wavetank.cli.table_sets import Definitions
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.tables.table import Table
+
+
+def _tables() -> Definitions:
+    from wavetank.kernel.document.variant_words import DEFINITIONS as VARIANT
+    from wavetank.kernel.tables.kernel import FILES, NOT_BY_REPLAY, REPLAY
+    from wavetank.kernel.tables.lines import DEFINITIONS as LINES
+    from wavetank.model.tables.approximation_tables import ASSUMPTIONS, QUANTITIES
+
+    return (REPLAY, FILES, *VARIANT, QUANTITIES, ASSUMPTIONS, NOT_BY_REPLAY, *LINES)
 
 
 @click.command()
@@ -42,7 +52,7 @@ if TYPE_CHECKING:
     "--variant", metavar="KNOB=VALUE",
     help="Turn one knob of the application, e.g. request-size=1MiB or aggregators=4, and say what that changes.",
 )  # fmt: skip
-@format_option
+@prints(_tables)
 def command(
     *, model: Path, output: Path, ior_version: str, ior_directory: Path | None, approximate: bool,
     fio_file: Path | None, mpi_io_test: bool, variant: str | None, output_format: str,

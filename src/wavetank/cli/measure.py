@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from wavetank.cli.measuring import flush_option
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
+
+if TYPE_CHECKING:
+    from wavetank.cli.table_sets import Definitions
+
+
+def _tables() -> Definitions:
+    from wavetank.kernel.tables.results import IO_TIME, TOTALS
+    from wavetank.measure.tables import PHASES
+
+    return (IO_TIME, PHASES, TOTALS)
 
 
 @click.command()
@@ -33,7 +44,7 @@ from wavetank.cli.output import format_option, print_tables
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
     help="Write the measurement document here.",
 )  # fmt: skip
-@format_option
+@prints(_tables)
 def command(
     kernel: Path,
     cluster: str,

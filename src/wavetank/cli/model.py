@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option
+from wavetank.cli.output import prints
+from wavetank.cli.table_sets import model_definitions
 
 if TYPE_CHECKING:
     from wavetank.trace.schema import Trace
@@ -70,7 +71,7 @@ _LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("p
     is_flag=True,
     help="Model what is left of a trace that was damaged.  [default: refuse it]",
 )
-@format_option
+@prints(model_definitions)
 def command(
     trace: Path,
     output: Path | None,

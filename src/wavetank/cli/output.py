@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
+import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import click
 from click.core import ParameterSource
@@ -15,55 +16,74 @@ from wavetank.errors import UsageError
 from wavetank.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from wavetank.tables.table import Cell, Column, Table
+    from wavetank.cli.grid import TableLines
+    from wavetank.tables.table import Cell, Column, Definition, Table
 
+Prints: TypeAlias = "Callable[[], Iterable[Definition[Any]]]"
 F = TypeVar("F", bound=Callable[..., Any])
 MOST_SHOWN = 200
 """Rows of a table that people are shown; JSON and CSV hold all."""
 _ALONE = "wavetank.table"  # in the context of a command: the table that is asked for
+_DECLARED = "wavetank.tables"  # and those that it may print
 
 
-def format_option(command: F) -> F:
+def prints(tables: Prints | None) -> Callable[[F], F]:
     """Add ``--format table|json|csv``, as argument ``output_format``, and ``--table NAME``, which ``print_tables`` obeys.
 
     With a table alone the format is CSV where none is given.
+
+    Args:
+        tables: gives what the command may print, so that a wrong name is refused before it does anything; None: that
+            depends on what it is given.
     """
 
-    @functools.wraps(command)
-    def printing(
-        *arguments: object, table_alone: str | None, output_format: str, **others: object
-    ) -> object:
-        context = click.get_current_context()
-        if table_alone is not None:
-            _see_that_it_is_known(table_alone)
-            context.meta[_ALONE] = table_alone
-            if context.get_parameter_source("output_format") is ParameterSource.DEFAULT:
-                output_format = "csv"
-        return command(*arguments, output_format=output_format, **others)
+    def decorate(command: F) -> F:
+        @functools.wraps(command)
+        def printing(
+            *arguments: object, table_alone: str | None, output_format: str, **others: object
+        ) -> object:
+            context = click.get_current_context()
+            context.meta[_DECLARED] = tables
+            if table_alone is not None:
+                _see_that_it_is_known(table_alone, tables)
+                context.meta[_ALONE] = table_alone
+                if context.get_parameter_source("output_format") is ParameterSource.DEFAULT:
+                    output_format = "csv"
+            return command(*arguments, output_format=output_format, **others)
 
-    alone = click.option(
-        "--table", "table_alone", metavar="NAME",
-        help="Print this table alone, as CSV where no format is given. Names are the keys in JSON.",
-    )  # fmt: skip
-    formats = click.option(
-        "--format", "output_format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
-        help="How to print tables.",
-    )  # fmt: skip
-    return cast(F, formats(alone(printing)))
+        alone = click.option(
+            "--table", "table_alone", metavar="NAME",
+            help="Print this table alone, as CSV where no format is given. Names are the keys in JSON.",
+        )  # fmt: skip
+        formats = click.option(
+            "--format", "output_format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
+            help="How to print tables.",
+        )  # fmt: skip
+        return cast(F, formats(alone(printing)))
+
+    return decorate
 
 
-def _see_that_it_is_known(name: str) -> None:
+def _see_that_it_is_known(name: str, tables: Prints | None) -> None:
     """Before the command does anything.
 
     Raises:
-        UsageError: no command prints a table of this name. Names may go on, as those of rankings by what they rank by.
+        UsageError: this command, or none, prints a table of this name. Names may go on, as those of rankings by what they rank by.
     """
     from wavetank.cli.table_schema import DEFINITIONS
 
-    known = {each.json_key for each in DEFINITIONS}
-    if name not in known and not name.startswith(tuple(f"{each}_" for each in known)):
+    if not any(each.is_key(name) for each in DEFINITIONS):
+        known = {each.json_key for each in DEFINITIONS}
         raise UsageError(
             f"--table: no command prints a table {name!r}.{did_you_mean(name, known)} 'wavetank schema tables' has them all"
+        )
+    if tables is None:
+        return
+    declared = tuple(tables())
+    if not any(each.is_key(name) for each in declared):
+        own = list(dict.fromkeys(each.json_key for each in declared))
+        raise UsageError(
+            f"--table: this command prints no table {name!r}.{did_you_mean(name, own)} Its tables are: {', '.join(own)}"
         )
 
 
@@ -76,8 +96,10 @@ def print_tables(
     CSV prints the tables one after another, with a title line each if there are several.
     Where the command was asked for one table alone, it is printed without others and without ``extra``.
 
+    A table that the command may print, and that has no rows this time, is printed with its header alone.
+
     Raises:
-        ValueError: two of them have the same key in JSON, whatever the format.
+        ValueError: two of them have the same key in JSON, whatever the format; or the command does not declare one of them.
         UsageError: none of them is the one that was asked for.
     """
     from wavetank.tables.formats import check_keys
@@ -85,18 +107,33 @@ def print_tables(
     check_keys(tables, extra)
     context = click.get_current_context(silent=True)
     name = None if context is None else context.meta.get(_ALONE)
+    declared: Prints | None = None if context is None else context.meta.get(_DECLARED)
+    definitions = None if declared is None else tuple(declared())
+    if definitions is not None and (new := _not_of(tables, definitions)):
+        raise ValueError(f"the command does not declare what it prints: {', '.join(new)}")
     if name is not None:
-        tables, extra = [_named(name, tables)], None
+        tables, extra = [_named(name, tables, definitions or ())], None
     render(tables, output_format, extra)
 
 
-def _named(name: str, tables: Sequence[Table]) -> Table:
+def _not_of(tables: Sequence[Table], definitions: Sequence[Definition[Any]]) -> list[str]:
+    """Keys of tables that are of no such kind."""
+    keys = (table.key for table in tables)
+    return [key for key in keys if not any(each.is_key(key) for each in definitions)]
+
+
+def _named(name: str, tables: Sequence[Table], definitions: Sequence[Definition[Any]]) -> Table:
     by_key = {table.key: table for table in tables}
-    if name not in by_key:
-        raise UsageError(
-            f"--table: there is no table {name!r} here.{did_you_mean(name, by_key)} This command printed: {', '.join(by_key)}"
-        )
-    return by_key[name]
+    if name in by_key:
+        return by_key[name]
+    printed = f"This command printed: {', '.join(by_key)}"
+    for each in definitions:
+        if each.json_key == name:
+            click.echo(f"note: --table: {name!r} has no rows. {printed}", err=True)
+            return each.table([])
+    raise UsageError(
+        f"--table: there is no table {name!r} here.{did_you_mean(name, by_key)} {printed}"
+    )
 
 
 def render(tables: Sequence[Table], output_format: str, extra: Mapping[str, Any] | None) -> None:
@@ -111,44 +148,59 @@ def render(tables: Sequence[Table], output_format: str, extra: Mapping[str, Any]
         _print_text(tables)
 
 
-def _print_text(tables: Sequence[Table]) -> None:
-    import shutil
+def say(text: str) -> None:
+    """Print a sentence to standard output, beside tables; on a terminal it breaks between words."""
+    from wavetank.cli.grid import broken
 
+    click.echo(text if (width := _terminal_width()) is None else broken(text, width))
+
+
+def _terminal_width() -> int | None:
+    """Of standard output, characters; None: a pipe or a file, where nothing wraps."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def _print_text(tables: Sequence[Table]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from wavetank.cli.grid import lay_out, wrapped
-
-    # A pipe or a log is not a terminal: nothing wraps there.
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    width = _terminal_width()
     console = Console(highlight=False, markup=False)
 
-    def say(lines: Sequence[str], style: str = "") -> None:
+    def put(lines: Iterable[str], style: str = "") -> None:
         for line in lines:
             console.print(Text(line, style=style), soft_wrap=True)
 
-    def sentence(text: str) -> None:
-        say(wrapped(text, width) if width is not None else [text], "italic")
-
     for table in tables:
-        columns = table.columns_shown
-        lines = lay_out(
-            [column.title for column in columns],
-            [column.numeric for column in columns],
-            [
-                [_words(column, cell) for column, cell in table.cells_shown(row)]
-                for row in table.for_people[:MOST_SHOWN]
-            ],
-            width,
-        )
-        say([table.title], "bold")
-        say(lines.head, "bold")
-        say(lines.body)
-        if (left_out := len(table.for_people) - MOST_SHOWN) > 0:
-            sentence(f"{left_out:,} more rows are in --format json and csv")
-        if table.caption:
-            sentence(table.caption)
-        say([""])
+        lines = text_of(table, width)
+        put((*lines.title, *lines.head), "bold")
+        put(lines.body)
+        put(lines.notes, "italic")
+        put([""])
+
+
+def text_of(table: Table, width: int | None) -> TableLines:
+    """The lines of a table for people; ``width`` of the terminal in characters, None: nothing wraps."""
+    from wavetank.cli.grid import TableLines, lay_out, wrapped
+
+    def lines(text: str) -> list[str]:
+        parts = text.split("\n") if width is None else wrapped(text, width)
+        return [part.rstrip() for part in parts]
+
+    columns = table.columns_shown
+    grid = lay_out(
+        [column.title for column in columns],
+        [column.numeric for column in columns],
+        [
+            [_words(column, cell) for column, cell in table.cells_shown(row)]
+            for row in table.for_people[:MOST_SHOWN]
+        ],
+        width,
+    )
+    left_out = len(table.for_people) - MOST_SHOWN
+    more = f"{left_out:,} more rows are in --format json and csv" if left_out > 0 else ""
+    notes = [line for text in (more, table.caption) if text for line in lines(text)]
+    return TableLines(grid.head, grid.body, tuple(lines(table.title)), tuple(notes))
 
 
 def _words(column: Column[Any], cell: Cell) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints, say
 from wavetank.errors import MeasurementError, UsageError
 from wavetank.tables.table import Column, Definition
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from wavetank.campaign.load import Loaded
     from wavetank.campaign.plan import Plan
+    from wavetank.cli.table_sets import Definitions
     from wavetank.compare.comparison import Comparison, NotMeasured
     from wavetank.papers.study import LoadedStudy, Statement
     from wavetank.papers.verdict import Verdict
@@ -89,7 +90,7 @@ def command() -> None:
 
 
 @command.command(name="list")
-@format_option
+@prints(lambda: (STUDIES,))
 def list_command(output_format: str) -> None:
     """List the studies that come with wavetank.
 
@@ -107,7 +108,7 @@ def list_command(output_format: str) -> None:
     "--results", type=click.Path(path_type=Path, file_okay=False),
     help="Folder of results: judge the statements by what it holds. Nothing is measured.",
 )  # fmt: skip
-@format_option
+@prints(lambda: (STATEMENTS, VERDICTS, LEFT_OUT))
 def show(study: str, results: Path | None, output_format: str) -> None:
     """Print what STUDY says and how its clusters differ from the paper's.
 
@@ -131,8 +132,15 @@ def show(study: str, results: Path | None, output_format: str) -> None:
     print_tables([said], output_format, _about(loaded))
     if output_format == "table":
         for sentence in loaded.study.scaled:
-            click.echo(f"Not as in the paper: {sentence}")
-        click.echo(f"Files: {loaded.folder}")
+            say(f"Not as in the paper: {sentence}")
+        say(f"Files: {loaded.folder}")
+
+
+def _of_run() -> Definitions:
+    from wavetank.cli.campaign_tables import PLAN, REFUSED
+    from wavetank.cli.interfere import PLAN as STUDY_PLAN
+
+    return (VERDICTS, LEFT_OUT, PLAN, REFUSED, STUDY_PLAN)
 
 
 @command.command()
@@ -143,7 +151,7 @@ def show(study: str, results: Path | None, output_format: str) -> None:
     help="Folder of the results.  [default: papers-STUDY]",
 )  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
-@format_option
+@prints(_of_run)
 def run(study: str, dry_run: bool, results: Path | None, fresh: bool, output_format: str) -> None:
     """Measure STUDY, or go on where it ended, and print published against reproduced.
 
@@ -257,9 +265,9 @@ def _judged(
     }
     print_tables(tables, output_format, {**_about(study), "verdicts": counts})
     if output_format == "table":
-        click.echo(", ".join(f"{n} {word}" for word, n in counts.items()))
+        say(", ".join(f"{n} {word}" for word, n in counts.items()))
         for sentence in study.study.scaled:
-            click.echo(f"Not as in the paper: {sentence}")
+            say(f"Not as in the paper: {sentence}")
 
 
 def _measures(loaded: LoadedStudy) -> str:

@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.errors import KernelError, UsageError
 
 if TYPE_CHECKING:
+    from wavetank.cli.table_sets import Definitions
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.kernel.execution.replay import ReplayOptions
     from wavetank.launchers.base import Launcher
+
+
+def _tables() -> Definitions:
+    from wavetank.kernel.tables.results import DEFINITIONS
+
+    return DEFINITIONS
 
 
 @click.command()
@@ -63,7 +70,7 @@ if TYPE_CHECKING:
     help="Perform it exactly, or by the nearest lines of an installed IOR or jobs of an installed fio (says what differs).",
 )  # fmt: skip
 @click.option("--keep/--no-keep", default=True, show_default=True, help="Keep the kernel's files.")
-@format_option
+@prints(_tables)
 def command(
     *, kernel: Path, root: Path, output: Path | None, n_ranks: int | None, launcher_name: str | None, prepare: bool,
     drop_caches: bool, pauses: str, compute_size: str | None, waiting: str, flush: str, verify: bool, direct: bool, timeout_s: float | None,

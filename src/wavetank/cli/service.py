@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.cli.space import size_of
 from wavetank.errors import ServiceError, UsageError
 from wavetank.tables.table import Column, Definition
@@ -211,7 +211,7 @@ def tenant() -> None:
     help="Servers of its dedicated spaces together.  [default: no limit]",
 )
 @click.option("--spaces", type=click.IntRange(0), help="Spaces.  [default: no limit]")
-@format_option
+@prints(lambda: (TENANTS,))
 @click.pass_obj
 def put_tenant(
     folder: Path,
@@ -234,7 +234,7 @@ def put_tenant(
 
 
 @tenant.command(name="list")
-@format_option
+@prints(lambda: (TENANTS,))
 @click.pass_obj
 def list_tenants(folder: Path, output_format: str) -> None:
     """List all tenants, with what they have and may have.
@@ -296,7 +296,7 @@ def make_token(folder: Path, tenant_name: str, expires: str | None) -> None:
 
 
 @token.command(name="list")
-@format_option
+@prints(lambda: (TOKENS,))
 @click.pass_obj
 def list_tokens(folder: Path, output_format: str) -> None:
     """List all tokens, without their secrets.
@@ -340,7 +340,7 @@ def server() -> None:
     "--kind", "kinds", multiple=True, required=True, type=click.Choice(["nfs", "glusterfs", "cephfs", "orangefs"]),
     help="A file system that it can serve; may stand several times.",
 )  # fmt: skip
-@format_option
+@prints(lambda: (DEVICES,))
 @click.pass_obj
 def put_server(
     folder: Path, node: str, devices: tuple[str, ...], kinds: tuple[str, ...], output_format: str
@@ -358,7 +358,7 @@ def put_server(
 
 
 @server.command(name="list")
-@format_option
+@prints(lambda: (DEVICES,))
 @click.pass_obj
 def list_servers(folder: Path, output_format: str) -> None:
     """List all servers, with what is free of them.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.errors import DocumentError
 from wavetank.tables.shapes import Fact, facts
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(name="show")
 @click.argument("path", type=click.Path(path_type=Path))
-@format_option
+@prints(None)
 def command(path: Path, output_format: str) -> None:
     """Print the tables of a trace, model, kernel or measurement.
 

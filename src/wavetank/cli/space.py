@@ -11,9 +11,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.cli.space_check import check
 from wavetank.cli.space_mount import mount
+from wavetank.cli.table_sets import (
+    choice_definitions,
+    space_definitions,
+    spaces_definitions,
+)
 from wavetank.errors import ServiceError, UsageError
 
 if TYPE_CHECKING:
@@ -160,7 +165,7 @@ def size_of(option: str, text: str | None) -> int | None:
 )
 @need_options
 @wait_option
-@format_option
+@prints(choice_definitions)
 def create(
     name: str,
     size: str | None,
@@ -229,7 +234,7 @@ def create(
 
 
 @command.command(name="list")
-@format_option
+@prints(spaces_definitions)
 def list_command(output_format: str) -> None:
     """List the spaces that there are.
 
@@ -241,7 +246,7 @@ def list_command(output_format: str) -> None:
 
 @command.command()
 @click.argument("name")
-@format_option
+@prints(space_definitions)
 def show(name: str, output_format: str) -> None:
     """Show a space, who may mount it, and what happened to it.
 
@@ -289,7 +294,7 @@ def volume(name: str) -> None:
 @click.option("--size", metavar="SIZE", help="What it is to hold, e.g. 20GiB.")
 @click.option("--servers", type=click.IntRange(1, 1024), help="That it is to lie on.")
 @wait_option
-@format_option
+@prints(spaces_definitions)
 def grow(name: str, size: str | None, servers: int | None, wait: bool, output_format: str) -> None:
     """Ask for more bytes, more servers, or both. Its data stay.
 
@@ -314,7 +319,7 @@ def grow(name: str, size: str | None, servers: int | None, wait: bool, output_fo
 @click.argument("name")
 @click.argument("rules", nargs=-1, required=True)
 @wait_option
-@format_option
+@prints(spaces_definitions)
 def grant(name: str, rules: tuple[str, ...], wait: bool, output_format: str) -> None:
     """Let others mount a space too. A rule is SUBJECT or SUBJECT:ro.
 
@@ -331,7 +336,7 @@ def grant(name: str, rules: tuple[str, ...], wait: bool, output_format: str) -> 
 @click.argument("name")
 @click.argument("subjects", nargs=-1, required=True)
 @wait_option
-@format_option
+@prints(spaces_definitions)
 def revoke(name: str, subjects: tuple[str, ...], wait: bool, output_format: str) -> None:
     """Let others mount a space no more. Subjects are those of 'wavetank space grant'.
 
@@ -344,7 +349,7 @@ def revoke(name: str, subjects: tuple[str, ...], wait: bool, output_format: str)
 @command.command()
 @click.argument("name")
 @wait_option
-@format_option
+@prints(spaces_definitions)
 def retry(name: str, wait: bool, output_format: str) -> None:
     """Try again what failed.
 
@@ -357,7 +362,7 @@ def retry(name: str, wait: bool, output_format: str) -> None:
 @command.command()
 @click.argument("name")
 @wait_option
-@format_option
+@prints(spaces_definitions)
 def delete(name: str, wait: bool, output_format: str) -> None:
     """Remove a space and all of its data, for good.
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import format_option, print_tables
+from wavetank.cli.output import print_tables, prints
 from wavetank.errors import KernelError, UsageError
 
 if TYPE_CHECKING:
+    from wavetank.cli.table_sets import Definitions
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.measure.statistics import AgainstLimit, Estimate
     from wavetank.service.core.records import Space
@@ -45,6 +46,12 @@ class Check:
     caches: str
 
 
+def _tables() -> Definitions:
+    from wavetank.cli.space_tables import CHECK
+
+    return (CHECK,)
+
+
 @click.command()
 @click.argument("name")
 @click.option(
@@ -62,7 +69,7 @@ class Check:
     "--repetitions", type=click.IntRange(2, 1000), default=6, show_default=True,
     help="Runs of the kernel; six are the fewest with an interval of 95 %.",
 )  # fmt: skip
-@format_option
+@prints(_tables)
 def check(
     name: str, kernel: Path, within: str, at: Path | None, repetitions: int, output_format: str
 ) -> None:

@@ -2,6 +2,8 @@
 
 Whoever prints while a cluster is up must not die of it: what was made would stay behind. Once its
 reader is gone a stream is silent, and the command goes on to its end.
+
+On a terminal, lines of standard error that are too long for it break between words.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
@@ -54,12 +57,35 @@ def _lasting(stream: TextIO, lost: Lost | None) -> TextIO:
     except (AttributeError, OSError, ValueError):
         return stream  # closed, or not a file
     unbuffered = getattr(stream, "line_buffering", False) or getattr(stream, "write_through", False)
-    return io.TextIOWrapper(
+    kind = _Sentences if lost is None else io.TextIOWrapper
+    return kind(
         io.BufferedWriter(_Lasting(fd, lost)),
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=lost is None or unbuffered,
     )
+
+
+class _Sentences(io.TextIOWrapper):
+    """What is told on standard error: whole lines, which a terminal must not cut within a word."""
+
+    def write(self, text: str, /) -> int:
+        """Write; on a terminal, with line breaks between words. What steers the terminal has its own."""
+        if not text.isspace() and not {"\x1b", "\r"} & set(text) and self.isatty():
+            from wavetank.cli.grid import broken
+
+            width = shutil.get_terminal_size(_size_of(self.fileno())).columns
+            super().write(broken(text, width))
+        else:
+            super().write(text)
+        return len(text)
+
+
+def _size_of(fd: int) -> os.terminal_size:
+    try:
+        return os.get_terminal_size(fd)
+    except OSError:
+        return os.terminal_size((80, 24))
 
 
 class _Lasting(io.FileIO):

@@ -252,6 +252,7 @@ class Definition(Generic[T]):
         key: among the tables that a command prints as JSON, where that is not the name.
         command: the one that prints it, where only one does.
         each: stands for columns that depend on the items; its key is a regular expression.
+        goes_on: keys of its tables in JSON go on with what they are of: "ranking_of_abyss_by_time".
     """
 
     name: str
@@ -260,6 +261,11 @@ class Definition(Generic[T]):
     key: str | None = None
     command: str = ""
     each: Column[T] | None = None
+    goes_on: bool = False
+
+    def is_key(self, key: str) -> bool:
+        """Whether a table of this kind may have the key in JSON."""
+        return key == self.json_key or (self.goes_on and key.startswith(f"{self.json_key}_"))
 
     @property
     def json_key(self) -> str:

@@ -131,6 +131,7 @@ RANKING: Definition[_Placed] = Definition(
         Column("comparable", "Comparable", lambda i: i.c.comparable, kind="boolean", machine=True,
                help="with hardware: not in guests whose system calls decide"),
     ),
+    goes_on=True,
 )  # fmt: skip
 
 
