@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from trace_events import unfold
 from waiting import HANG_S, until
 from wavetank import native
+from wavetank.trace.events import unfold
 from wavetank.trace.index import TraceIndex
 from wavetank.trace.open import open_trace
 from wavetank.trace.ops import OPS, OPS_BY_NAME

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from slurm_cluster import SlurmCluster, missing
 
-from trace_events import unfold
 from waiting import HANG_S
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import Level

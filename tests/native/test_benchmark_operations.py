@@ -11,7 +11,6 @@ import pytest
 from tracer_run import need
 
 import kernel_models as km  # isort: skip
-from trace_events import unfold
 from wavetank.job import Job
 from wavetank.kernel.benchmarks.fio import fio_plan
 from wavetank.kernel.benchmarks.ior import IorParameters, parse_command
@@ -24,6 +23,7 @@ from wavetank.launchers.registry import launcher
 from wavetank.model.document.phase import Run
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.trace.capture import CaptureOptions, trace
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
 

@@ -9,7 +9,6 @@ import kernel_models as km
 import pytest
 from tracer_run import need
 
-from trace_events import unfold
 from wavetank.job import Job
 from wavetank.kernel.benchmarks.fio import fio_plan
 from wavetank.kernel.benchmarks.ior import parse_command
@@ -19,6 +18,7 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.launchers.registry import launcher
 from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
 from wavetank.trace.capture import CaptureOptions, trace
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
 

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from tracer_run import compile_c, need, run_traced
 
-from trace_events import unfold
 from wavetank.document import provenance
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
+from wavetank.trace.events import unfold
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import FoldTable, Trace
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from tracer_run import need, run_traced
 
-from trace_events import unfold
 from waiting import HANG_S
+from wavetank.trace.events import unfold
 from wavetank.trace.importers import strace
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.schema import OpKind, Trace

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, compile_c, need, run_traced
 
-from trace_events import unfold
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Level, Trace
 

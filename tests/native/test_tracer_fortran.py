@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, PROGRAMS, Call, calls, need, run_traced
 
-from trace_events import unfold
 from waiting import HANG_S
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import Level
 

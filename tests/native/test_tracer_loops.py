@@ -10,10 +10,10 @@ import pytest
 from fold_builder import PROVENANCE
 from tracer_run import Call, calls, compile_c, need, run_traced
 
-from trace_events import unfold
 from waiting import HANG_S
 from wavetank import native
 from wavetank.model.extract import extract_model
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.part import read_part
 from wavetank.trace.reader import read_trace

@@ -10,7 +10,7 @@ import pytest
 from names_run import go_round
 from tracer_run import compile_c, need, run_traced
 
-from trace_events import unfold
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace
 

@@ -3,7 +3,7 @@
 import pytest
 from tracer_run import FAMILIES, Call, calls, compile_c, need, run_traced
 
-from trace_events import unfold
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import Level, Trace
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, Call, calls, compile_c, need, run_traced
 
-from trace_events import unfold
 from waiting import HANG_S
 from wavetank import native
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from trace_events import unfold
 from waiting import HANG_S
 from wavetank import native
 from wavetank.trace.capture import CaptureOptions, trace
+from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import Trace

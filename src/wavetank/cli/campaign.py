@@ -8,9 +8,13 @@ from typing import Literal
 import click
 
 from wavetank.cli.campaign_check import check_command, export_command
-from wavetank.cli.campaign_tables import MEASUREMENTS
 from wavetank.cli.output import print_tables, prints
-from wavetank.cli.table_sets import campaign_definitions, comparison_definitions, model_definitions
+from wavetank.cli.table_sets import (
+    campaign_definitions,
+    comparison_definitions,
+    measurement_definitions,
+    model_definitions,
+)
 from wavetank.errors import UsageError
 
 
@@ -115,17 +119,17 @@ def results(folder: Path, output_format: str) -> None:
 
 @command.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@prints(lambda: (MEASUREMENTS,))
+@prints(measurement_definitions)
 def measurements(folder: Path, output_format: str) -> None:
     """List every measurement in a campaign's output FOLDER, with what it was made with.
 
     Example: wavetank campaign measurements results --format csv
     """
+    from wavetank.campaign.measurement_table import MEASUREMENTS
     from wavetank.campaign.results_folder import open_store
-    from wavetank.cli.campaign_run import measurement_table
 
     with open_store(folder) as store:
-        table = measurement_table(store.entries())
+        table = MEASUREMENTS.table(store.entries())
     print_tables([table], output_format)
 
 

@@ -10,22 +10,21 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.campaign_cost import bills_after, cost_words, rented
-from wavetank.cli.campaign_tables import MEASUREMENTS, PLAN, REFUSED, Planned
+from wavetank.cli.campaign_tables import PLAN, REFUSED, Planned
 from wavetank.cli.output import print_tables, say
 from wavetank.errors import MeasurementError, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from wavetank.campaign.course import Outcome
     from wavetank.campaign.load import Loaded
     from wavetank.campaign.plan import Forecast, Plan
     from wavetank.campaign.schedule import Schedule
-    from wavetank.campaign.store import Entry, Store
+    from wavetank.campaign.store import Store
     from wavetank.cli.progress import Progress
     from wavetank.cluster.spec import ClusterSpec
     from wavetank.compare.comparison import Comparison
-    from wavetank.tables.table import Table
 
 
 def print_forecast(
@@ -352,8 +351,3 @@ def print_comparison(comparison: Comparison, output_format: str, *, answer: bool
     if people:
         for note in comparison.notes:
             say(note)
-
-
-def measurement_table(entries: Sequence[Entry]) -> Table:
-    """A store's measurements, one a row."""
-    return MEASUREMENTS.table(entries)

@@ -12,7 +12,6 @@ from wavetank.cli.output import print_tables, prints
 if TYPE_CHECKING:
     from wavetank.cli.table_sets import Definitions
     from wavetank.kernel.document.kernel import Kernel
-    from wavetank.tables.table import Table
 
 
 def _tables() -> Definitions:
@@ -66,6 +65,7 @@ def command(
     from wavetank.kernel.construction.below import model_below
     from wavetank.kernel.construction.from_model import make_kernel
     from wavetank.kernel.construction.places import SENTENCE, is_without_places
+    from wavetank.kernel.tables.all import kernel_tables
     from wavetank.model.document.model import Model
 
     if variant is not None:
@@ -130,22 +130,3 @@ def _turned(kernel: Kernel, setting: str) -> Kernel:
         raise KernelError(
             f"{setting} does not apply to {kernel.application}: {error}. No kernel was written"
         ) from error
-
-
-def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Table]:
-    """The tables of a kernel; ``ior_directory``: of the files in IOR's lines."""
-    from wavetank.kernel.document.variant_words import variant_tables
-    from wavetank.kernel.tables.kernel import NOT_BY_REPLAY, file_table, replay_table
-    from wavetank.kernel.tables.lines import ior_tables, mdtest_tables
-    from wavetank.model.tables.approximation_tables import approximation_tables
-
-    left_out = kernel.not_reproduced
-    return [
-        replay_table(kernel),
-        file_table(kernel),
-        *variant_tables(kernel.variant),
-        *approximation_tables(kernel.approximation),
-        *([NOT_BY_REPLAY.table(left_out)] if left_out else []),
-        *ior_tables(kernel, ior_directory),
-        *mdtest_tables(kernel),
-    ]

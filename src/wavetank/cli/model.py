@@ -13,7 +13,12 @@ from wavetank.cli.table_sets import model_definitions
 if TYPE_CHECKING:
     from wavetank.trace.schema import Trace
 
-_LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("posix", "mpiio")}
+_LEVEL_SETS = (
+    "none",
+    "posix",
+    "mpiio",
+    "both",
+)  # wavetank.model.rules.LEVEL_SETS, which takes numpy
 
 
 @click.command(name="model")
@@ -28,7 +33,7 @@ _LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("p
 @click.option(
     "--split-at-communication",
     "communication",
-    type=click.Choice(list(_LEVEL_SETS)),
+    type=click.Choice(_LEVEL_SETS),
     default="mpiio",
     show_default=True,
     help="Levels at which MPI communication between two operations parts phases.",
@@ -95,18 +100,12 @@ def command(
     from wavetank.cli.model_output import print_model
     from wavetank.document import provenance
     from wavetank.model.extract import extract_model
-    from wavetank.model.rules import LEVELS, Rules
+    from wavetank.model.rules import rules_of
     from wavetank.trace.open import open_trace
 
-    rules = Rules(
-        split_at_communication={
-            level: level_name in _LEVEL_SETS[communication] for level_name, level in LEVELS.items()
-        },
-        split_at_computation_s=gap_s,
-        similarity=None if exact else similarity,
-        levels=_levels(levels),
-        pauses_s=pauses_s,
-        families=not each_file,
+    named = None if levels is None else [part.strip() for part in levels.split(",")]
+    rules = rules_of(
+        communication, gap_s, None if exact else similarity, named, pauses_s, not each_file
     )
     # Not kept here: the extraction drops what it has no more use for, and a large trace takes much room.
     recorded = [_whole(open_trace(trace), allow_damaged)]
@@ -128,17 +127,3 @@ def _whole(trace: Trace, allow_damaged: bool) -> Trace:
     for sentence in partial_sentences(trace.lost):
         click.echo(f"wavetank: warning: {sentence}", err=True)
     return trace
-
-
-def _levels(text: str | None) -> tuple[int, ...] | None:
-    """Levels named on the command line."""
-    from wavetank.errors import UsageError
-    from wavetank.model.rules import LEVELS
-
-    if text is None:
-        return None
-    names = [part.strip() for part in text.split(",")]
-    for one in names:
-        if one not in LEVELS:
-            raise UsageError(f"--levels: {one!r} is no level. Levels are {' and '.join(LEVELS)}")
-    return tuple(LEVELS[one] for one in names)

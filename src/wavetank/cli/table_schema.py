@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wavetank.campaign.measurement_table import MEASUREMENTS as STORED
 from wavetank.cli import (
     campaign_tables,
     cluster_bill,
@@ -11,7 +12,6 @@ from wavetank.cli import (
     cluster_cost,
     cluster_plan,
     cluster_tables,
-    diff,
     doctor,
     fit,
     instances,
@@ -27,6 +27,7 @@ from wavetank.interfere.tables import DEFINITIONS as STUDY
 from wavetank.kernel.document.variant_words import DEFINITIONS as VARIANT
 from wavetank.kernel.tables import fidelity, kernel, lines, results
 from wavetank.measure.tables import DEFINITIONS as MEASUREMENT
+from wavetank.model.comparison.difference_table import DIFFERENCES
 from wavetank.model.tables.approximation_tables import ASSUMPTIONS, QUANTITIES
 from wavetank.model.tables.model_tables import DEFINITIONS as MODEL
 from wavetank.model.tables.trace_tables import CALLS, DURATIONS, RANKS, TRACE
@@ -35,11 +36,12 @@ from wavetank.tables.formats import tables_schema
 from wavetank.tables.table import Definition
 
 _COMMANDS = (
-    campaign_tables, cluster_bill, cluster_cloud, cluster_cost, cluster_plan, cluster_tables, diff, doctor, fit, instances, interfere,
+    campaign_tables, cluster_bill, cluster_cloud, cluster_cost, cluster_plan, cluster_tables, doctor, fit, instances, interfere,
     papers, service, show, space_tables,
 )  # fmt: skip
 DEFINITIONS: tuple[Definition[Any], ...] = (
-    *COMPARISON, CHECK, *STUDY, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, TRACE, RANKS, CALLS, DURATIONS,
+    *COMPARISON, CHECK, STORED, *STUDY, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, DIFFERENCES, TRACE, RANKS, CALLS,
+    DURATIONS,
     *(each for part in (lines, kernel, results, fidelity, *_COMMANDS) for each in part.DEFINITIONS), *VARIANT, *MEASUREMENT,
 )  # fmt: skip
 

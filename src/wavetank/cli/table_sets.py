@@ -18,6 +18,20 @@ def model_definitions() -> Definitions:
     return (QUANTITIES, ASSUMPTIONS, *DEFINITIONS)
 
 
+def difference_definitions() -> Definitions:
+    """Of two models side by side."""
+    from wavetank.model.comparison.difference_table import DIFFERENCES
+
+    return (DIFFERENCES,)
+
+
+def measurement_definitions() -> Definitions:
+    """Of what a campaign's folder holds."""
+    from wavetank.campaign.measurement_table import MEASUREMENTS
+
+    return (MEASUREMENTS,)
+
+
 def comparison_definitions() -> Definitions:
     """Of what a campaign or a study found."""
     from wavetank.compare.tables.all import DEFINITIONS

@@ -5,19 +5,21 @@ Source: method, section 2, "Boundaries" and "Similarity".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
 
-from wavetank.errors import ModelError
+from wavetank.errors import ModelError, UsageError
 from wavetank.model.document.model import Boundaries
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.trace.schema import LEVEL_NAMES, BoolArray, Level
 
 LEVELS = {LEVEL_NAMES[level]: level for level in (Level.POSIX, Level.MPIIO)}
+LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("posix", "mpiio")}
+"""Levels at which communication parts phases, by the word for them."""
 
 
 @dataclass(frozen=True)
@@ -93,3 +95,36 @@ class Rules:
             split_at_computation_s=self.split_at_computation_s,
             similarity=self.similarity,
         )
+
+
+def rules_of(
+    communication: str,
+    gap_s: float | None,
+    similarity: tuple[float, float] | None,
+    levels: Sequence[str] | None,
+    pauses_s: float | None,
+    families: bool,
+) -> Rules:
+    """Rules as people name them. Arguments are those of ``Rules``, with levels by their names.
+
+    Raises:
+        UsageError: there is no such level.
+        ModelError: a number cannot be.
+    """
+    if communication not in LEVEL_SETS:
+        raise UsageError(
+            f"{communication!r} names no levels at which communication parts phases. Choose one of {', '.join(LEVEL_SETS)}"
+        )
+    for one in levels or ():
+        if one not in LEVELS:
+            raise UsageError(f"{one!r} is no level to model. Levels are {' and '.join(LEVELS)}")
+    return Rules(
+        split_at_communication={
+            level: name in LEVEL_SETS[communication] for name, level in LEVELS.items()
+        },
+        split_at_computation_s=gap_s,
+        similarity=similarity,
+        levels=None if levels is None else tuple(LEVELS[one] for one in levels),
+        pauses_s=pauses_s,
+        families=families,
+    )

@@ -10,8 +10,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from trace_events import unfold
 from wavetank.errors import TraceError
+from wavetank.trace.events import unfold
 from wavetank.trace.importers import darshan_header
 from wavetank.trace.importers.libdarshan import open_log
 from wavetank.trace.open import open_trace

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from trace_events import unfold
 from wavetank.errors import TraceError
+from wavetank.trace.events import unfold
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trace_events import unfold
 from wavetank.errors import TraceError
+from wavetank.trace.events import unfold
 from wavetank.trace.importers.recorder_calls import refuse_rounded
 from wavetank.trace.importers.recorder_format import RankCalls, Signature, read_folder
 from wavetank.trace.importers.recorder_parts import read_parts

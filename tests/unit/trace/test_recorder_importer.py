@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trace_events import Events, unfold
 from wavetank.errors import TraceError
+from wavetank.trace.events import Events, unfold
 from wavetank.trace.importers.positions import LOST, follow
 from wavetank.trace.importers.recorder_format import read_folder
 from wavetank.trace.open import kind_of, open_trace

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from trace_events import unfold
 from waiting import HANG_S
 from wavetank.errors import TraceError
+from wavetank.trace.events import unfold
 from wavetank.trace.importers.strace_forms import Clock, parsed, plain_arguments, unescaped
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from trace_events import unfold
 from waiting import HANG_S
 from wavetank.errors import TraceError
+from wavetank.trace.events import unfold
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
 
@@ -85,7 +85,9 @@ def test_the_reason_is_told_why_a_place_is_not_known(tmp_path: Path) -> None:
 
 def test_octal_results_are_read(tmp_path: Path) -> None:
     mask = "7 1700000000.050000 umask(077)                   = 022 <0.000005>\n"
-    assert operations(written(tmp_path, mask + LOG)) == operations(written(tmp_path, LOG, "without"))
+    assert operations(written(tmp_path, mask + LOG)) == operations(
+        written(tmp_path, LOG, "without")
+    )
 
 
 def test_sizes_that_are_set_are_kept(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from trace_events import unfold
 from waiting import HANG_S
+from wavetank.trace.events import unfold
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import Trace

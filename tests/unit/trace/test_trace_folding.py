@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trace_events import unfold
+from wavetank.trace.events import unfold
 from wavetank.trace.fold import SingleOperations, fold
 
 operation = st.tuples(

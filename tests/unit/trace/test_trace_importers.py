@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from trace_events import unfold
 from wavetank.errors import TraceError
+from wavetank.trace.events import unfold
 from wavetank.trace.importers import strace
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS_BY_NAME

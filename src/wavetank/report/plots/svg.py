@@ -130,15 +130,20 @@ def save(plot: Plot, path: Path, kind: Literal["svg", "png"]) -> None:
         DocumentError: it cannot be written.
     """
     if kind == "svg":
-        title = f"<title>{escape(plot.title)}</title><desc>{escape(printable(plot.alt))}</desc>"
-        text = _svg_text(plot, facecolor="#ffffff")
-        end_of_head = text.index(">", text.index("<svg")) + 1
-        write_whole(path, text[:end_of_head] + title + _with_titles(text[end_of_head:], plot))
+        write_whole(path, svg_file(plot))
         return
     image = io.BytesIO()
     with _saving():
         plot.figure.savefig(image, format="png", dpi=200, facecolor="#ffffff")
     write_whole(path, image.getvalue())
+
+
+def svg_file(plot: Plot) -> str:
+    """The plot as the text of a file of its own, on white."""
+    title = f"<title>{escape(plot.title)}</title><desc>{escape(printable(plot.alt))}</desc>"
+    text = _svg_text(plot, facecolor="#ffffff")
+    end_of_head = text.index(">", text.index("<svg")) + 1
+    return text[:end_of_head] + title + _with_titles(text[end_of_head:], plot)
 
 
 @contextmanager

@@ -125,7 +125,9 @@ class Reader:
         self._sizes: dict[str, int] = {}  # of files, as far as they are known
         self.started = 0
         self.unnamed = 0  # calls that move data of descriptors that nothing in the log names
-        self.unplaced: Counter[bool] = Counter()  # calls that move data and whose offset is not known, by: appends
+        self.unplaced: Counter[bool] = (
+            Counter()
+        )  # calls that move data and whose offset is not known, by: appends
         self.unseen: Counter[str] = Counter()  # requests that were submitted, by call
         self.command: tuple[str, ...] = ()
 

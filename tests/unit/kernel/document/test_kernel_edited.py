@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wavetank.cli.kernel import kernel_tables
 from wavetank.document import provenance
 from wavetank.errors import KernelError, WavetankError
 from wavetank.kernel.construction.from_model import make_kernel
@@ -21,6 +20,7 @@ from wavetank.kernel.document.kernel import Kernel, folders_beforehand
 from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.preparation.space import written_bytes
+from wavetank.kernel.tables.all import kernel_tables
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.trace.open import open_trace

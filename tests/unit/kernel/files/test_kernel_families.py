@@ -10,7 +10,6 @@ from call_cases import CREATE, N, benchmark, model_of, on
 from fold_builder import Event
 
 from table_texts import texts
-from wavetank.cli.kernel import kernel_tables
 from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel, KernelMembers, folders_beforehand
@@ -18,6 +17,7 @@ from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.preparation.input_files import prepare_files, remove_files
+from wavetank.kernel.tables.all import kernel_tables
 from wavetank.model.document.file_members import Visits
 from wavetank.model.document.model import Model
 

@@ -169,7 +169,7 @@ def looped_table(table: FoldTable, begin: int, k: int, n: int) -> FoldTable:
 
 
 def unfolded_columns(table: FoldTable) -> list[list[int]]:
-    from trace_events import unfold as events_of
+    from wavetank.trace.events import unfold as events_of
 
     events = events_of(table)
     return [events.seq.tolist(), events.op.tolist(), events.offset.tolist(), events.size.tolist()]

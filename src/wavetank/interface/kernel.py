@@ -1,0 +1,58 @@
+"""A kernel as users of Python get it: what it replays and which lines of IOR are nearest, as tables."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from wavetank.interface.table import Table, by_name
+from wavetank.kernel.document import kernel as document
+
+
+class Kernel:
+    """What stands for the application on a cluster: ``wavetank replay``, ``measure`` and campaigns perform it.
+
+    Attributes:
+        path: its file; None until it is saved.
+        application: whose I/O it has.
+        n_ranks: ranks that it runs with.
+        not_reproduced: sentences: what of the application the replay leaves out.
+    """
+
+    path: Path | None
+    application: str
+    n_ranks: int
+    not_reproduced: tuple[str, ...]
+
+    def __init__(self, kernel: document.Kernel, path: Path | None = None) -> None:
+        self._kernel, self.path = kernel, path
+        self.application, self.n_ranks = kernel.application, kernel.n_ranks
+        self.not_reproduced = tuple(kernel.not_reproduced)
+
+    def __repr__(self) -> str:
+        return f"<wavetank.Kernel of {self.application}: {self.n_ranks} ranks, {len(self._kernel.files):,} files>"
+
+    @property
+    def tables(self) -> dict[str, Table]:
+        """What ``wavetank kernel`` prints, by name: what the replay performs, files, lines of IOR and mdtest."""
+        from wavetank.kernel.tables.all import kernel_tables
+
+        return by_name(kernel_tables(self._kernel))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the kernel file (JSON).
+
+        Raises:
+            DocumentError: it cannot be written; what was there before stays.
+        """
+        self._kernel.write(Path(path))
+        self.path = Path(path)
+
+
+def open_kernel(path: str | os.PathLike[str]) -> Kernel:
+    """Open a kernel file, as ``wavetank kernel -o`` or ``Kernel.save`` left it.
+
+    Raises:
+        KernelError: it is missing, damaged, or no kernel.
+    """
+    return Kernel(document.Kernel.read(Path(path)), Path(path))
