@@ -25,9 +25,9 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
 
-from wavetank.cluster.steps import steps
 from wavetank.errors import NativeError
 from wavetank.packages import how_to_install
+from wavetank.steps import steps
 
 TOOLS = {"cmake": "cmake", "cc": "gcc", "make": "make"}  # program -> Debian's package
 TIMEOUT_S = 1800.0

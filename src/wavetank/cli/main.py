@@ -17,9 +17,9 @@ import click
 from wavetank.cli.progress import print_steps
 from wavetank.cli.streams import outlive_readers
 from wavetank.cli.version import print_version
-from wavetank.cluster.steps import STEPS
 from wavetank.errors import WavetankError
 from wavetank.nearest import did_you_mean
+from wavetank.steps import STEPS
 
 # name -> (module below wavetank.cli, one line of help). In the order of the work.
 COMMANDS: dict[str, tuple[str, str]] = {

@@ -9,7 +9,7 @@ from typing import Self
 
 import click
 
-from wavetank.cluster.steps import STEPS
+from wavetank.steps import STEPS
 
 
 class Progress:

@@ -34,10 +34,10 @@ from wavetank.cluster.state import (
     names,
     this_process,
 )
-from wavetank.cluster.steps import steps
 from wavetank.document import provenance
 from wavetank.errors import ClusterError, ProviderError, SpecError
 from wavetank.nearest import did_you_mean
+from wavetank.steps import steps
 
 log = logging.getLogger(__name__)
 

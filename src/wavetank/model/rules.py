@@ -117,7 +117,7 @@ def rules_of(
         )
     for one in levels or ():
         if one not in LEVELS:
-            raise UsageError(f"{one!r} is no level to model. Levels are {' and '.join(LEVELS)}")
+            raise UsageError(f"{one!r} is no level. Levels are {' and '.join(LEVELS)}")
     return Rules(
         split_at_communication={
             level: name in LEVEL_SETS[communication] for name, level in LEVELS.items()

@@ -21,8 +21,8 @@ from wavetank.cluster import deploy
 from wavetank.cluster.clouds.reach import LOOK, STARTED_WITHIN, STARTS, wait_ready
 from wavetank.cluster.clouds.user_data import HAS_END
 from wavetank.cluster.host import Finished
-from wavetank.cluster.steps import STEPS
 from wavetank.errors import ProviderError, RemoteCommandError
+from wavetank.steps import STEPS
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from wavetank.cluster.clouds.cloud import (
     Wanted,
 )
 from wavetank.cluster.state import ClusterDirectory
-from wavetank.cluster.steps import Reminder, steps
 from wavetank.errors import ProviderError
+from wavetank.steps import Reminder, steps
 
 log = logging.getLogger(__name__)
 

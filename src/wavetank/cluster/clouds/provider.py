@@ -35,8 +35,8 @@ from wavetank.cluster.needs import TOOLS, Needs
 from wavetank.cluster.remote import hosts, launching
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
-from wavetank.cluster.steps import steps
 from wavetank.errors import ProviderError, SpecError
+from wavetank.steps import steps
 
 log = logging.getLogger(__name__)
 

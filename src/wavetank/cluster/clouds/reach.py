@@ -10,8 +10,8 @@ from wavetank.cluster.clouds.engine import Clock
 from wavetank.cluster.clouds.user_data import HAS_END, READY
 from wavetank.cluster.host import on_all
 from wavetank.cluster.remote.host import SshHost
-from wavetank.cluster.steps import Reminder, steps
 from wavetank.errors import ProviderError, RemoteCommandError
+from wavetank.steps import Reminder, steps
 
 ANSWERS_WITHIN = timedelta(minutes=10)
 STARTED_WITHIN = timedelta(minutes=30)  # packages of a file system and disks of some TB

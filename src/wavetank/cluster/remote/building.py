@@ -23,9 +23,9 @@ from wavetank import native, native_build
 from wavetank.cluster.remote.host import SshHost
 from wavetank.cluster.remote.parts import FIND_MPI
 from wavetank.cluster.state import ClusterDirectory, state_root
-from wavetank.cluster.steps import steps
 from wavetank.errors import ProviderError, RemoteCommandError
 from wavetank.native_build import COMPILE, digest_of, source_files
+from wavetank.steps import steps
 
 BUILDS_FILE = (
     "builds.json"  # in the cluster's directory on this machine, where parts are built on a host

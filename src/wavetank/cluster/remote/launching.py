@@ -21,10 +21,10 @@ from wavetank.cluster.remote.host import SshHost
 from wavetank.cluster.remote.parts import LAUNCH_FILE, DoesNotRunError, bring, try_replay
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory
-from wavetank.cluster.steps import steps
 from wavetank.document import write_whole
 from wavetank.errors import ClusterError, ProviderError
 from wavetank.job import SCRATCH
+from wavetank.steps import steps
 
 REPLAY = "bin/wavetank-replay-openmpi"
 KEY, KNOWN_HOSTS, CONFIG = "key", "known-hosts", "ssh_config"

@@ -1,4 +1,4 @@
-"""What becomes of a cluster now, a line a step: on standard error also without ``-v``, for clusters that take minutes.
+"""What is done now, a line a step: on standard error also without ``-v``, for clusters and builds that take minutes.
 
 Steps are records of one logger; the command line prints them. Whatever waits for long says so once a minute.
 """
