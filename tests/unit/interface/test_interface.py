@@ -157,7 +157,7 @@ def test_models_kernels_and_figures_are_those_of_the_commands(
     assert (tmp_path / "a.svg").read_text() == figure._repr_svg_()
     with pytest.raises(wavetank.WavetankError, match=r"\.svg or \.png"):
         figure.save(tmp_path / "a.jpg")
-    with pytest.raises(wavetank.WavetankError, match="is no level to model"):
+    with pytest.raises(wavetank.WavetankError, match="is no level"):
         trace.model(levels=["stdio"])  # type: ignore[list-item]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "a.svg", "k.json"]
 
