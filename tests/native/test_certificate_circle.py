@@ -75,6 +75,7 @@ f = MPI.File.Open(c, "shared", MPI.MODE_CREATE | MPI.MODE_RDWR)
 f.Write_at_all(c.rank * 3000, block)
 f.Set_view(12_000 + c.rank * 100, MPI.BYTE, MPI.BYTE.Create_vector(5, 100, 100 * c.size).Commit())
 f.Write_all(block[:500])
+c.barrier()  # Open MPI asks again and again for what is not written yet
 f.Iread_at(0, block[:10]).Wait()
 f.Close()
 c.sendrecv(c.rank, (c.rank + 1) % c.size, source=(c.rank - 1) % c.size)
