@@ -35,7 +35,7 @@ CHOSEN: frozenset[tuple[Access, str]] = frozenset(
         ("virtual", "cephfs"), ("virtual", "orangefs"),
         ("client", "nfs"), ("client", "moosefs"),
         ("passthrough", "glusterfs"), ("passthrough", "cephfs"),
-        ("volume", "nfs"), ("volume", "moosefs"),
+        ("volume", "nfs"),
     }
 )  # fmt: skip
 """What each run of the suite brings up: guests take time. Where ALL is set in the environment, all of TESTED are."""
