@@ -14,7 +14,7 @@ from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, FoldTable, OpKind
 
 SOURCE = Path(arguments.__file__).parents[1]
-COPIES = {"trace/fold.py"}
+COPIES = {"trace/events.py", "trace/fold.py"}
 """Modules that hand the column on as it is."""
 COMPARE = {
     "model/compression/open_strands.py", "model/compression/weave_joins.py", "model/native/strands.py",
