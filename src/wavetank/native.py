@@ -134,7 +134,7 @@ def _packaged() -> Path:
 
 
 def _look(name: str) -> Path | None:
-    return next((root / name for root in _roots() if (root / name).is_file()), None)
+    return next((path for root in _roots() if (path := _file(root, name)) is not None), None)
 
 
 def _file(root: Path, name: str) -> Path | None:

@@ -102,8 +102,17 @@ def _prepared(kernel: Kernel, file_id: int) -> int:
 
 def mappings_for(kernel: Kernel) -> tuple[str, ...]:
     """I/O processes spread over the compute nodes as evenly as can be: one on each where there are enough nodes."""
-    n_io = max(len(io_ranks(kernel)), 1)
-    return (f"{-(-n_io // MOST_COMPUTE_NODES)}PxCN",)
+    return (f"{-(-io_processes(kernel) // MOST_COMPUTE_NODES)}PxCN",)
+
+
+def io_processes(kernel: Kernel) -> int:
+    """Ranks that do I/O; at least one process is started."""
+    return max(len(io_ranks(kernel)), 1)
+
+
+def storage_bytes(kernel: Kernel) -> int:
+    """Storage of a server: one may have to hold all that the application writes."""
+    return max(SMALLEST_STORAGE_BYTES, round(kernel.capacity_bytes * HEADROOM))
 
 
 @dataclass(frozen=True)
@@ -132,9 +141,8 @@ def clusters_for(
         prefix: of the clusters' names.
     """
     placement = placement_of(kernel)
-    n_io = max(len(io_ranks(kernel)), 1)
-    compute = min(max(n_io, 2), MOST_COMPUTE_NODES)
-    size = max(SMALLEST_STORAGE_BYTES, round(kernel.capacity_bytes * HEADROOM))
+    compute = min(max(io_processes(kernel), 2), MOST_COMPUTE_NODES)
+    size = storage_bytes(kernel)
     clusters: list[ClusterSpec] = []
     left_out: dict[str, str] = {}
     small = None

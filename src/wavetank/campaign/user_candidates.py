@@ -11,10 +11,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from wavetank.campaign.candidates import HEADROOM, SMALLEST_STORAGE_BYTES, Choice
+from wavetank.campaign.candidates import Choice, io_processes, storage_bytes
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.measure.mapping import io_ranks
 from wavetank.units import format_size
 
 TITLES = {
@@ -67,7 +66,7 @@ def clusters_of_a_user(
         free_memory_bytes: of this machine; None: not known, and taken to be enough.
         prefix: of the clusters' names.
     """
-    size = max(SMALLEST_STORAGE_BYTES, round(kernel.capacity_bytes * HEADROOM))
+    size = storage_bytes(kernel)
     common = {
         "instance": {"name": "this-machine"},
         "nodes": {"compute": 1},
@@ -106,4 +105,4 @@ def clusters_of_a_user(
 
 def mapping_of_a_user(kernel: Kernel) -> str:
     """All I/O processes on the one node that there is."""
-    return f"{max(len(io_ranks(kernel)), 1)}PxCN"
+    return f"{io_processes(kernel)}PxCN"

@@ -1,4 +1,4 @@
-"""Which tables several commands print: what ``prints`` declares of them. Imported when one of them runs."""
+"""Which tables commands of several modules print: what ``prints`` declares of them. Tables are imported when asked for."""
 
 from __future__ import annotations
 
