@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,9 @@ from contract_clusters import spec_of
 from leftovers import Traces, skip_unless_possible
 
 from wavetank.cluster import deploy
+from wavetank.cluster.namespaces import user
+from wavetank.cluster.namespaces.orphans import find_orphans
+from wavetank.cluster.remote import host
 from wavetank.cluster.state import directory_of
 
 pytestmark = [pytest.mark.cluster]
@@ -71,3 +75,16 @@ def test_a_cluster_whose_journal_is_gone_is_said_by_down(
     assert spec.name in wavetank("down", spec.name).stderr.partition("things are left")[2]
     wavetank("prune")
     assert traces.left() == []
+
+
+def test_what_another_machines_cluster_runs_here_over_ssh_is_nobodys_orphan() -> None:
+    """Its journal is where it was brought up."""
+    home = "/storage/wavetank-there-0a1b2c3d"
+    found = {}
+    for mark in (host.MARK, user.MARK):
+        with subprocess.Popen(["sleep", "infinity"], env={**os.environ, mark: home}) as process:
+            try:
+                found[mark] = any(process.pid in orphan.pids for orphan in find_orphans())
+            finally:
+                process.kill()
+    assert found == {host.MARK: False, user.MARK: True}

@@ -117,7 +117,7 @@ def test_the_remote_shell_sees_every_argument_quoted(tmp_path: Path, sudo: bool)
     path, *words = shlex.split(command)
     assert path.startswith("PATH=$PATH:/usr/local/sbin:")
     before = ["sudo", "-n"] if sudo else []
-    env = ["env", "WAVETANK_CLUSTER=/var/tmp/home", "V=$(id) x"]
+    env = ["env", "WAVETANK_HOST=/var/tmp/home", "V=$(id) x"]
     assert words == [*before, "timeout", "-k", "1", "2.5", *env, *nasty]
 
 

@@ -26,7 +26,8 @@ from wavetank.programs import SYSTEM_PATH
 PATH = f'PATH="$PATH:{SYSTEM_PATH}"'
 
 # What is started on a host has this in its environment, so that all of it is found, however it forked.
-MARK = "WAVETANK_CLUSTER"
+# Not the name of nodes of this machine (namespaces.user.MARK): `cluster prune` on a host would end what has no journal there.
+MARK = "WAVETANK_HOST"
 # And each command, with what it starts: busybox's timeout ends the command alone (GNU's its whole process group).
 COMMAND_MARK = "WAVETANK_COMMAND"
 ENDED_BY_SIGNAL = (
