@@ -185,6 +185,43 @@ def test_a_run_judges_what_was_measured_and_says_what_was_left_out(three, tmp_pa
     assert missing["cluster"].startswith("OrangeFS, programs in /nowhere/orangefs")
 
 
+def test_other_clusters_in_a_studys_place_are_measured_against_the_baseline_and_drawn(
+    three, tmp_path
+):
+    folder, performer = three
+    campaign = folder / "campaign.yaml"
+    campaign.write_text(campaign.read_text() + "baseline: one\n")
+    others = tmp_path / "others"
+    others.mkdir()
+    for name in ("one", "two"):
+        (others / f"{name}.yaml").write_text(LOCAL.format(name=name) + f"title: the other {name}\n")
+    options = ("--clusters", others, "--results", tmp_path / "out", "--format", "json")
+    wrong = run("run", folder, *options, "--plot", tmp_path / "it.gif")
+    assert "ends in .svg or .png" in str(wrong.exception)
+    assert not performer.calls
+    done = run("run", folder, *options, "--plot", tmp_path / "it.svg")
+    assert done.exit_code == 0, done.output
+    assert "left out, as" in done.stderr
+    assert "pvfs2.yaml" in done.stderr
+    printed = json.loads(done.stdout)
+    one, two = printed["ratios"]
+    assert (one["cluster_title"], one["times"], one["published"]) == ("the other one", None, 1.0)
+    assert (two["cluster_title"], two["times"], two["published"]) == ("the other two", 1.0, 1.0)
+    assert printed["order"] == ["ABYSS-P: the paper has no order of these configurations."]
+    assert "the other two" in (tmp_path / "it.svg").read_text()
+
+
+def test_what_cannot_be_drawn_is_refused_before_anything_is_measured(three, tmp_path):
+    folder, performer = three
+    done = run("run", folder, "--plot", tmp_path / "it.svg", "--results", tmp_path / "out")
+    assert "compares with no baseline" in str(done.exception)
+    assert "name their folder with --results" in str(
+        run("show", folder, "--plot", "it.svg").exception
+    )
+    assert "has no campaign" in str(run("run", "DN", "--clusters", tmp_path).exception)
+    assert not performer.calls
+
+
 def test_a_second_run_measures_nothing_and_show_judges_the_same_results(three, tmp_path):
     folder, performer = three
     first = run("run", folder, "--results", tmp_path / "out", "--format", "json")

@@ -8,6 +8,13 @@ from typing import TYPE_CHECKING, TypeAlias
 import click
 
 from wavetank.cli.output import print_tables, prints, say
+from wavetank.cli.papers_ratios import (
+    RATIOS,
+    draw,
+    plot_option,
+    ratio_table,
+    see_that_it_can_be_drawn,
+)
 from wavetank.errors import MeasurementError, UsageError
 from wavetank.tables.table import Column, Definition
 
@@ -73,7 +80,7 @@ LEFT_OUT: Definition[_LeftOut] = Definition(
     ),
     key="not_measured",
 )
-DEFINITIONS = (STUDIES, STATEMENTS, VERDICTS, LEFT_OUT)
+DEFINITIONS = (STUDIES, STATEMENTS, VERDICTS, LEFT_OUT, RATIOS)
 RESULTS = "papers-{}"
 """Folder of a study's results, in the working directory."""
 
@@ -108,8 +115,9 @@ def list_command(output_format: str) -> None:
     "--results", type=click.Path(path_type=Path, file_okay=False),
     help="Folder of results: judge the statements by what it holds. Nothing is measured.",
 )  # fmt: skip
-@prints(lambda: (STATEMENTS, VERDICTS, LEFT_OUT))
-def show(study: str, results: Path | None, output_format: str) -> None:
+@plot_option
+@prints(lambda: (STATEMENTS, VERDICTS, LEFT_OUT, RATIOS))
+def show(study: str, results: Path | None, plot: Path | None, output_format: str) -> None:
     """Print what STUDY says and how its clusters differ from the paper's.
 
     STUDY is a name of 'wavetank papers list', or a folder.
@@ -122,8 +130,12 @@ def show(study: str, results: Path | None, output_format: str) -> None:
 
     loaded = find_study(study)
     if results is not None:
-        _judged(loaded, Comparison.read(results / COMPARISON), (), output_format)
+        comparison = Comparison.read(results / COMPARISON)
+        see_that_it_can_be_drawn(loaded.study, comparison.baseline is not None, plot)
+        _judged(loaded, comparison, (), output_format, plot)
         return
+    if plot is not None:
+        raise UsageError("--plot draws results: name their folder with --results")
     said = STATEMENTS.table(
         loaded.study.statements,
         title=f"{loaded.study.paper}: {loaded.study.title}",
@@ -140,7 +152,7 @@ def _of_run() -> Definitions:
     from wavetank.cli.campaign_tables import PLAN, REFUSED
     from wavetank.cli.interfere import PLAN as STUDY_PLAN
 
-    return (VERDICTS, LEFT_OUT, PLAN, REFUSED, STUDY_PLAN)
+    return (VERDICTS, LEFT_OUT, RATIOS, PLAN, REFUSED, STUDY_PLAN)
 
 
 @command.command()
@@ -151,8 +163,21 @@ def _of_run() -> Definitions:
     help="Folder of the results.  [default: papers-STUDY]",
 )  # fmt: skip
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
+@click.option(
+    "--clusters", type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of cluster files that are called as the study's, to be used in their place.",
+)  # fmt: skip
+@plot_option
 @prints(_of_run)
-def run(study: str, dry_run: bool, results: Path | None, fresh: bool, output_format: str) -> None:
+def run(
+    study: str,
+    dry_run: bool,
+    results: Path | None,
+    fresh: bool,
+    clusters: Path | None,
+    plot: Path | None,
+    output_format: str,
+) -> None:
     """Measure STUDY, or go on where it ended, and print published against reproduced.
 
     STUDY is a name of 'wavetank papers list', or a folder. Each statement holds, does not hold, or cannot be told,
@@ -164,9 +189,14 @@ def run(study: str, dry_run: bool, results: Path | None, fresh: bool, output_for
     from wavetank.papers.study import find_study
 
     loaded = find_study(study)
-    folder = (results or Path(RESULTS.format(loaded.study.paper))).resolve()
+    folder = (results or Path(_results_of(loaded, clusters))).resolve()
+    if loaded.study.campaign is None and (clusters is not None or plot is not None):
+        option = "--clusters" if clusters is not None else "--plot"
+        raise UsageError(f"study {loaded.study.paper} has no campaign: run it without {option}")
     if loaded.study.campaign is not None:
-        _run_campaign(loaded, loaded.study.campaign, folder, dry_run, fresh, output_format)
+        _run_campaign(
+            loaded, loaded.study.campaign, folder, dry_run, fresh, output_format, clusters, plot
+        )
     elif loaded.study.interfere is not None:
         _run_interfere(loaded, loaded.study.interfere, folder, dry_run, fresh, output_format)
     elif dry_run:
@@ -175,12 +205,25 @@ def run(study: str, dry_run: bool, results: Path | None, fresh: bool, output_for
         _judged(loaded, None, (), output_format)
 
 
+def _results_of(study: LoadedStudy, clusters: Path | None) -> str:
+    name = RESULTS.format(study.study.paper)
+    return name if clusters is None else f"{name}-{clusters.resolve().name}"
+
+
 def _run_campaign(
-    study: LoadedStudy, file: Path, folder: Path, dry_run: bool, fresh: bool, output_format: str
+    study: LoadedStudy,
+    file: Path,
+    folder: Path,
+    dry_run: bool,
+    fresh: bool,
+    output_format: str,
+    clusters: Path | None,
+    plot: Path | None,
 ) -> None:
     from wavetank.cli.campaign_run import print_forecast, run_plan
 
-    loaded, plan = _plan(study.path(file), folder)
+    loaded, plan = _plan(study.path(file), folder, clusters)
+    see_that_it_can_be_drawn(study.study, loaded.spec.baseline is not None, plot)
     if dry_run:
         print_forecast(loaded, plan, folder, fresh, output_format)
         return
@@ -188,17 +231,26 @@ def _run_campaign(
         _nothing_to_measure(study, plan.impossible, output_format)
     run_plan(
         loaded, plan, folder, fresh, output_format,
-        show=lambda comparison: _judged(study, comparison, (), output_format),
+        show=lambda comparison: _judged(study, comparison, (), output_format, plot),
     )  # fmt: skip
 
 
-def _plan(path: Path, folder: Path) -> tuple[Loaded, Plan]:
+def _plan(path: Path, folder: Path, clusters: Path | None) -> tuple[Loaded, Plan]:
     from wavetank.campaign.clusters import read_cluster
     from wavetank.campaign.load import load_campaign
     from wavetank.campaign.plan import make_plan
     from wavetank.campaign.spec import read_campaign
+    from wavetank.papers.replaced_clusters import in_their_place
 
     spec = read_campaign(path).model_copy(update={"output": folder})
+    if clusters is not None:
+        others = in_their_place(spec.clusters, clusters.resolve())
+        left_out = [
+            each.name for each in spec.clusters if each.name not in {other.name for other in others}
+        ]
+        if left_out:
+            click.echo(f"left out, as {clusters} has none: {', '.join(left_out)}", err=True)
+        spec = spec.model_copy(update={"clusters": others})
     loaded = load_campaign(spec, path.resolve().parent, read_cluster)
     return loaded, make_plan(spec, loaded.applications, loaded.clusters)
 
@@ -241,14 +293,19 @@ def _judged(
     comparison: Comparison | None,
     not_measured: Sequence[NotMeasured],
     output_format: str,
+    plot: Path | None = None,
 ) -> None:
-    """Print published against reproduced, and what was left out."""
+    """Print published against reproduced, and what was left out; draw rates against the baseline where that is asked for."""
     from wavetank.papers.judge import judge
+    from wavetank.papers.ratios import order_words, ratios
 
     verdicts = judge(study, comparison, not_measured)
     missing = not_measured if comparison is None else comparison.not_measured
     title = f"{study.study.paper}: published and reproduced"
     tables = [VERDICTS.table(verdicts, title=title)]
+    rows = () if comparison is None else ratios(study.study, comparison)
+    if rows:
+        tables.append(ratio_table(study.study, rows))
     if missing:
         tables.append(
             LEFT_OUT.table(
@@ -263,11 +320,16 @@ def _judged(
         word: sum(each.word == word for each in verdicts)
         for word in ("holds", "does not hold", "cannot be told")
     }
-    print_tables(tables, output_format, {**_about(study), "verdicts": counts})
+    order = order_words(rows)
+    print_tables(tables, output_format, {**_about(study), "verdicts": counts, "order": order})
     if output_format == "table":
+        for sentence in order:
+            say(sentence)
         say(", ".join(f"{n} {word}" for word, n in counts.items()))
         for sentence in study.study.scaled:
             say(f"Not as in the paper: {sentence}")
+    if plot is not None:
+        draw(study.study, rows, plot)
 
 
 def _measures(loaded: LoadedStudy) -> str:
