@@ -122,6 +122,7 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         memory_bytes=_memory_here(spec),
         storage_bytes=_storage_here(spec),
         storage=storage_of(spec),
+        staying=Counter(spec.instance_of(node).name for node in spec.staying_names()),
         knobs=knobs,
         mpi_io=library_of(spec),
     )

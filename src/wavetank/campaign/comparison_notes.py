@@ -105,6 +105,7 @@ def _method_notes(
         notes.append(
             f"Prices: table {prices.name}, {prices.region}, {prices.date}, {prices.currency}, "
             f"{prices.purchase}, billed {prices.billing}; source: {prices.source}. Every instance of a cluster counts."
+            + ("" if prices.exchange is None else f" Converted at {prices.exchange}.")
         )
     if any(each.not_on_disk_bytes for each in configurations):
         notes.append(

@@ -32,6 +32,7 @@ class ClusterFacts:
         memory_bytes: of all its nodes, where they are on this machine; None: they are elsewhere.
         storage_bytes: of all its disks, where they are on this machine.
         storage: that is paid for beside the instances.
+        staying: of the instances, those that hold the file system: servers and head nodes; None where that is not known.
         knobs: everything that was chosen for it, for comparing two.
         own_title: that a person wrote; None where it is made.
         mpi_io: "ompio" or "romio", which does its ranks' MPI-IO; None when not known.
@@ -51,6 +52,7 @@ class ClusterFacts:
     memory_bytes: int | None = None
     storage_bytes: int | None = None
     storage: tuple[StorageUse, ...] = ()
+    staying: Mapping[str, int] | None = None
     unavailable: str | None = None
     lacks: Mapping[str, str] = field(default_factory=dict)
     text: str = ""

@@ -99,6 +99,7 @@ def compare_campaign(
         rank_by=by,
         baseline=spec.baseline,
         price=None if prices is None else price_of(prices),
+        runs_per_month=spec.runs_per_month,
         configurations=tuple(configurations),
         rankings=rankings,
         pareto=tuple(name for each in of_application.values() for name in pareto_front(each)),
@@ -177,6 +178,7 @@ def _configurations(
                 title=cluster.title,
                 instances=cluster.instances,
                 storage=cluster.storage,
+                staying=cluster.staying,
                 prices=prices,
                 cost_fix=cost_fix(spec, application, prices),
                 standing=StandingTime(

@@ -41,6 +41,9 @@ class Loaded:
     clusters: tuple[ClusterFacts, ...]
     prices: PriceTable | None
     other_prices: tuple[PriceTable, ...] = ()
+    published: tuple[
+        PriceTable, ...
+    ] = ()  # the same tables as their files have them, before a rate of exchange
 
     def missing_everywhere(self) -> list[str]:
         """Why applications can be performed on no cluster, each program once; of one that some cluster has nothing."""
@@ -73,8 +76,19 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
         for entry in spec.applications
     ]
     named = spec.prices
-    prices = None if named is None else attempt(lambda: load_prices(named, base))
-    others = [attempt(partial(load_prices, name, base)) for name in spec.other_prices]
+    tables = [
+        attempt(partial(load_prices, name, base))
+        for name in (*(() if named is None else (named,)), *spec.other_prices)
+    ]
+    converted = [
+        None if table is None else attempt(partial(table.converted, spec.currency))
+        for table in tables
+    ]
+    prices, others = (None, converted) if named is None else (converted[0], converted[1:])
+    if spec.currency is not None and named is None:
+        problems.note("'currency' converts the prices of 'prices', which names no table")
+    if spec.runs_per_month is not None and named is None:
+        problems.note("'runs_per_month' is about costs, and no price table is named with 'prices'")
     if spec.other_prices and named is None:
         problems.note("'other_prices' are shown beside those of 'prices', which names no table")
     if prices is not None and spec.keep is not None:
@@ -104,6 +118,7 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
         with_titles(read_clusters),
         prices,
         tuple(each for each in others if each is not None),
+        tuple(each for each in tables if each is not None),
     )
 
 
@@ -142,13 +157,15 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
         "clusters": keep_clusters(loaded.clusters, store),
         "output": ".",
     }
-    if loaded.prices is not None:
-        body["prices"] = _keep_prices(loaded.prices, store, spec.prices)
-    if loaded.other_prices:
-        body["other_prices"] = [
+    if loaded.published:
+        names = (spec.prices, *spec.other_prices)
+        kept = [
             _keep_prices(table, store, named)
-            for table, named in zip(loaded.other_prices, spec.other_prices, strict=True)
+            for table, named in zip(loaded.published, names, strict=True)
         ]
+        body["prices"] = kept[0]
+        if spec.other_prices:
+            body["other_prices"] = kept[1:]
     write_whole(
         store.folder / SPEC,
         "# The campaign as it was run, with copies of all that it names.\n"

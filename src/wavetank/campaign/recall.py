@@ -13,14 +13,19 @@ from wavetank.campaign.plan import Plan, make_plan
 from wavetank.campaign.spec import read_campaign
 from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
+from wavetank.cost.exchange import ExchangeRate
 from wavetank.errors import MeasurementError
 
 
-def current_comparison(store: Store) -> Comparison:
+def current_comparison(store: Store, rate: ExchangeRate | None = None) -> Comparison:
     """The comparison of all that is in the store.
 
     It is the file that the campaign's last run left, or made from the store and the folder's copies
     where that run was killed before it compared. Nothing is written.
+
+    Args:
+        store: of the campaign.
+        rate: takes the prices into another currency; the comparison is then made again. None: the campaign's own.
 
     Raises:
         MeasurementError: nothing was measured, or something in the folder is damaged.
@@ -28,7 +33,7 @@ def current_comparison(store: Store) -> Comparison:
     """
     kept = (store.folder / COMPARISON).is_file()
     last = store.last_finished_utc()
-    if kept:
+    if kept and rate is None:
         comparison = store.comparison()
         # It is written after the last measurement, and its time has whole seconds.
         made = datetime.fromisoformat(comparison.provenance.created_utc)
@@ -40,22 +45,24 @@ def current_comparison(store: Store) -> Comparison:
             "before its first measurement ended. Run "
             f"'wavetank campaign run CAMPAIGN.yaml -o {store.folder}': it goes on where it was"
         )
-    return _compared(store)
+    return _compared(store, rate)
 
 
-def recalled_plan(store: Store) -> tuple[Loaded, Plan]:
-    """The campaign that a folder has copies of, and its plan.
+def recalled_plan(store: Store, rate: ExchangeRate | None = None) -> tuple[Loaded, Plan]:
+    """The campaign that a folder has copies of, and its plan; ``rate``: in place of its own rate of exchange.
 
     Raises:
         SpecError: a copy of the campaign's files is missing or damaged.
     """
     spec = read_campaign(store.folder / SPEC)
+    if rate is not None:
+        spec = spec.model_copy(update={"currency": rate})
     loaded = load_campaign(spec, store.folder, cluster_reader(spec.executor))
     # What cannot come up on this machine now may have been measured on another.
     clusters = [replace(cluster, unavailable=None, lacks={}) for cluster in loaded.clusters]
     return loaded, make_plan(spec, loaded.applications, clusters)
 
 
-def _compared(store: Store) -> Comparison:
-    loaded, plan = recalled_plan(store)
+def _compared(store: Store, rate: ExchangeRate | None) -> Comparison:
+    loaded, plan = recalled_plan(store, rate)
     return compare_campaign(loaded.spec, plan, store, loaded.prices, loaded.other_prices)

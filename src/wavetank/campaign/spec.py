@@ -16,6 +16,7 @@ from wavetank.application.own import OwnProgram, absolute
 from wavetank.campaign.problems import check_files
 from wavetank.compare.comparison import Criterion
 from wavetank.compare.configuration import Standing
+from wavetank.cost.exchange import ExchangeRate
 from wavetank.document import Record
 from wavetank.errors import MeasurementError, UsageError
 from wavetank.kernel.execution.pauses import Pauses
@@ -154,7 +155,7 @@ class Budget(Record):
     money: Decimal | None = Field(
         default=None,
         gt=0,
-        description="what the same takes on rented instances, in the price table's currency",
+        description="what the same takes on rented instances, in the currency of 'prices', or of 'currency'",
     )
     core_hours: float | None = Field(
         default=None,
@@ -234,6 +235,12 @@ class CampaignSpec(Record):
     )
     other_prices: tuple[str, ...] = Field(
         default=(), description="further tables, such as spot prices: the cost by each is shown too"
+    )
+    currency: ExchangeRate | None = Field(
+        default=None, description="rate by which prices are taken into another currency"
+    )
+    runs_per_month: int | None = Field(
+        default=None, ge=1, description="of each application: the cost of a month is shown too"
     )
     add_to_cost: tuple[Standing, ...] = Field(
         default=(),

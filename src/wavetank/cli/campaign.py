@@ -8,6 +8,7 @@ from typing import Literal
 import click
 
 from wavetank.cli.campaign_check import check_command, export_command
+from wavetank.cli.currency import currency_option
 from wavetank.cli.output import print_tables, prints
 from wavetank.cli.table_sets import (
     campaign_definitions,
@@ -101,8 +102,15 @@ def job(folder: Path) -> None:
 
 @command.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@currency_option
+@click.option(
+    "--runs-per-month", type=click.IntRange(1), metavar="N",
+    help="Print the cost of a month of so many runs too; instead of the campaign's own 'runs_per_month'.",
+)  # fmt: skip
 @prints(comparison_definitions)
-def results(folder: Path, output_format: str) -> None:
+def results(
+    folder: Path, currency: Path | None, runs_per_month: int | None, output_format: str
+) -> None:
     """Print what a campaign found, from its output FOLDER.
 
     Example: wavetank campaign results results --format csv
@@ -110,10 +118,24 @@ def results(folder: Path, output_format: str) -> None:
     from wavetank.campaign.recall import current_comparison
     from wavetank.campaign.results_folder import open_store
     from wavetank.cli.campaign_run import print_comparison
+    from wavetank.cost.exchange import read_rate
     from wavetank.interfere.recall import current_study, is_study
 
+    rate = None if currency is None else read_rate(currency)
     with open_store(folder) as store:
-        comparison = current_study(store) if is_study(store) else current_comparison(store)
+        is_free = is_study(store)
+        comparison = current_study(store) if is_free else current_comparison(store, rate)
+    if runs_per_month is not None:
+        comparison = comparison.model_copy(update={"runs_per_month": runs_per_month})
+    if comparison.price is None and (rate is not None or runs_per_month is not None):
+        raise UsageError(
+            f"--currency and --runs-per-month are about costs, and {folder} has none: "
+            + (
+                "a study of interference has no prices"
+                if is_free
+                else "its campaign names no price table with 'prices'"
+            )
+        )
     print_comparison(comparison, output_format)
 
 

@@ -25,6 +25,7 @@ from wavetank.cli.cluster_tables import (
     NODES,
     ListedCluster,
 )
+from wavetank.cli.currency import currency_option
 from wavetank.cli.output import print_tables, prints, say
 from wavetank.cli.streams import lost_output
 from wavetank.cli.table_sets import plan_definitions
@@ -307,8 +308,9 @@ def _tools(spec: ClusterSpec) -> Iterator[str]:
     "--prices",
     help="A shipped price table's name or a file; by default the shipped one that has the instance types.",
 )  # fmt: skip
+@currency_option
 @prints(plan_definitions)
-def plan(file: Path, prices: str | None, output_format: str) -> None:
+def plan(file: Path, prices: str | None, currency: Path | None, output_format: str) -> None:
     """Print what will run where, with every default filled in, and its cost an hour. Starts nothing.
 
     Example: wavetank cluster plan lab.yaml --prices aws-us-east-1-2026-07
@@ -321,7 +323,7 @@ def plan(file: Path, prices: str | None, output_format: str) -> None:
     tables = [nodes_table(spec), processes_table(spec), notes_table(spec), settings_table(spec)]
     if says_cloud(spec):
         tables.append(cloud_table(spec))
-    tables.append(price_table(spec, prices))
+    tables.append(price_table(spec, prices, currency))
     if spec.cloud is not None:
         tables.append(cluster_cloud.cost_until_end_table(spec))
     print_tables(tables, output_format)

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wavetank.cli.currency import origin_words, prices_in
 from wavetank.cluster.components import CLOUDS, MAKES_NODES, MANAGED
 from wavetank.tables.table import Column, Definition, Table
 from wavetank.tables.words import plain_words
@@ -13,6 +14,7 @@ from wavetank.tables.words import plain_words
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from decimal import Decimal
+    from pathlib import Path
 
     from wavetank.cluster.spec import ClusterSpec
     from wavetank.cost.prices import PriceTable
@@ -28,6 +30,13 @@ class _Priced:
     each: Decimal | float | None = None
     all: Decimal | float | None = None
 
+    @property
+    def per_month(self) -> float | None:
+        """Of all, where they stay up; two decimals."""
+        from wavetank.cost.prices import HOURS_PER_MONTH
+
+        return None if self.all is None else round(HOURS_PER_MONTH * float(self.all), 2)
+
 
 COST_PER_HOUR: Definition[_Priced] = Definition(
     "cost-per-hour",
@@ -39,6 +48,14 @@ COST_PER_HOUR: Definition[_Priced] = Definition(
             "price_per_h", "Price per hour", lambda i: i.each, unit="currency", show=plain_words
         ),
         Column("cost_per_h", "Cost per hour", lambda i: i.all, unit="currency", show=plain_words),
+        Column(
+            "cost_per_month",
+            "Cost per month",
+            lambda i: i.per_month,
+            unit="currency",
+            show=plain_words,
+            help="where it stays up, 730 h",
+        ),
     ),
     command="cluster plan",
 )
@@ -56,7 +73,7 @@ IN_THE_CLOUD: Definition[tuple[str, str, str]] = Definition(
 DEFINITIONS = (COST_PER_HOUR, IN_THE_CLOUD)
 
 
-def price_table(spec: ClusterSpec, prices: str | None) -> Table:
+def price_table(spec: ClusterSpec, prices: str | None, currency: Path | None = None) -> Table:
     """Cost of an hour of all nodes and their storage, by a named price table or the first shipped one that has all types."""
     from wavetank.cost.estimate import cluster_per_h
     from wavetank.cost.storage import storage_of, storage_per_h, storage_words
@@ -64,7 +81,8 @@ def price_table(spec: ClusterSpec, prices: str | None) -> Table:
 
     counted = Counter(spec.instance_of(node).name for node in spec.node_names())
     uses = storage_of(spec)
-    found = _prices_for(set(counted), prices)
+    published = _prices_for(set(counted), prices)
+    found = None if published is None else prices_in(published, currency)
     if found is None:
         rows = [_Priced(name, n) for name, n in counted.items()]
         rows += [_Priced(storage_words(use), use.number) for use in uses]
@@ -90,10 +108,7 @@ def price_table(spec: ClusterSpec, prices: str | None) -> Table:
     total = cluster_per_h(counted, found, priced)
     whole = _rounded(total) if priced else total
     rows.append(_Priced("all", sum(counted.values()), None, whole))
-    note = (
-        f"Computed, in {found.currency}, from price table {prices or found.name} "
-        f"({found.region}, {found.date}); {'; '.join(_included_words(spec, priced, missing, found))}."
-    )
+    note = f"Computed, in {found.currency}, from {origin_words(found)}; {'; '.join(_included_words(spec, priced, missing, found))}."
     return COST_PER_HOUR.table(rows, caption=note)
 
 
@@ -106,7 +121,8 @@ def _included_words(
 ) -> Iterator[str]:
     """What of storage and of data transfer is in the total."""
     from wavetank.cluster.managed import is_paid_by_moved
-    from wavetank.cost.storage import HOURS_PER_MONTH, says_storage
+    from wavetank.cost.prices import HOURS_PER_MONTH
+    from wavetank.cost.storage import says_storage
 
     if not says_storage(spec):
         yield "storage not included: storage.on says what it is in a cloud"

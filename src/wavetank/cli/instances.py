@@ -4,143 +4,27 @@ from __future__ import annotations
 
 import platform
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import click
 
+from wavetank.cli.currency import currency_option, origin_words, prices_in
+from wavetank.cli.instance_tables import (
+    CANDIDATES,
+    INSTANCE,
+    PRICES,
+    RULED_OUT,
+    STORAGE,
+    TRANSFER,
+)
 from wavetank.cli.output import print_tables, prints
 from wavetank.errors import CostError, UsageError
-from wavetank.tables.shapes import facts
-from wavetank.tables.table import Cell, Column, Definition
-from wavetank.tables.words import DASH, plain_words
 from wavetank.units import format_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from decimal import Decimal
-
-    from wavetank.cost.find import Candidate, Needs
-    from wavetank.cost.prices import PriceTable, StoragePrice, TransferPrice, TransferTier
+    from wavetank.cost.find import Needs
 
 SHOWN = 20
-
-_Stored: TypeAlias = "tuple[PriceTable, str, StoragePrice]"
-_Moved: TypeAlias = "tuple[PriceTable, str, TransferPrice, TransferTier]"
-
-
-def _per_h(candidate: Candidate, currency: str) -> Cell:
-    price = candidate.price_per_h
-    return Cell(DASH, None) if price is None else Cell(f"{price:.4f} {currency}", float(price))
-
-
-def _size(size_bytes: int) -> Cell:
-    return Cell(format_size(size_bytes) if size_bytes else DASH, size_bytes)
-
-
-_ORIGIN: tuple[Column[Any], ...] = (
-    Column("date", "Date", lambda i: str(i[2].date or i[0].date)),
-    Column("source", "Source", lambda i: i[2].source or i[0].source, wide=True),
-    Column("note", "Note", lambda i: i[2].note, wide=True),
-)
-
-CANDIDATES: Definition[tuple[Candidate, str]] = Definition(
-    "instances",
-    "Instances",
-    (
-        Column("type", "Type", lambda i: i[0].kind.name),
-        Column("compute", "Compute nodes", lambda i: i[0].n_compute, kind="integer"),
-        Column("io", "I/O nodes", lambda i: i[0].n_io, kind="integer"),
-        Column("cluster_per_h", "Cluster per hour", lambda i: _per_h(*i), unit="currency"),
-        Column("cores", "Cores", lambda i: i[0].kind.cores, kind="integer"),
-        Column("memory", "Memory", lambda i: i[0].kind.memory_bytes, unit="B"),
-        Column("network", "Network", lambda i: i[0].kind.network_baseline_bytes_per_s, unit="B/s"),
-        Column("ebs", "EBS", lambda i: i[0].kind.ebs_baseline_bytes_per_s, unit="B/s"),
-        Column("local_storage", "Local storage", lambda i: _size(i[0].kind.local_storage_bytes), unit="B"),
-        Column("ruled_out", "Ruled out", lambda i: Cell("; ".join(i[0].ruled_out) or DASH, list(i[0].ruled_out)), kind="list",
-               wide=True),
-    ),
-    command="instances find",
-)  # fmt: skip
-
-# What hides types unless they are asked for -> how to ask.
-_TO_SEE_THEM = {
-    "architecture": "--architecture any",
-    "burstable": "--burstable",
-    "generation": "--generation any",
-}
-
-RULED_OUT: Definition[tuple[str, int]] = Definition(
-    "ruled-out",
-    "Ruled out",
-    (
-        Column("by", "By", lambda i: i[0], wide=True),
-        Column("types", "Types", lambda i: i[1], kind="integer"),
-        Column(
-            "to_see_them",
-            "To see them",
-            lambda i: Cell(_TO_SEE_THEM.get(i[0], DASH), _TO_SEE_THEM.get(i[0])),
-        ),
-    ),
-    command="instances find",
-)
-
-INSTANCE = facts("instance", "Instance", "quantity", command="instances show")
-
-PRICES: Definition[tuple[str, PriceTable]] = Definition(
-    "prices",
-    "Prices",
-    (
-        Column("table", "Table", lambda i: i[1].name),
-        Column("date", "Date", lambda i: str(i[1].date)),
-        Column("region", "Region", lambda i: i[1].region),
-        Column("purchase", "Purchase", lambda i: i[1].purchase),
-        Column(
-            "price_per_h",
-            "Price per hour",
-            lambda i: i[1].instances[i[0]],
-            unit="currency",
-            show=plain_words,
-        ),
-        Column("currency", "Currency", lambda i: i[1].currency),
-        Column("billing", "Billing", lambda i: str(i[1].billing)),
-    ),
-    command="instances show",
-)
-
-
-def _price(key: str, title: str, of: Callable[[StoragePrice], Decimal | None]) -> Column[_Stored]:
-    return Column(key, title, lambda i: of(i[2]), unit="currency", show=plain_words)
-
-
-STORAGE: Definition[_Stored] = Definition(
-    "storage-prices",
-    "Storage",
-    (
-        Column("storage", "Storage", lambda i: i[1]),
-        _price("per_gb_month", "Per GB and month", lambda price: price.per_gb_month),
-        Column("minimum_gb", "Least GB", lambda i: i[2].minimum_gb or None, kind="number", show=plain_words),
-        _price("per_iops_month", "Per IOPS and month", lambda price: price.per_iops_month),
-        _price("per_mib_per_s_month", "Per MiB/s and month", lambda price: price.per_mib_per_s_month),
-        _price("per_gb_read", "Per GB read", lambda price: price.per_gb_read),
-        _price("per_gb_written", "Per GB written", lambda price: price.per_gb_written),
-        *_ORIGIN,
-    ),
-    key="storage",
-    command="instances storage",
-)  # fmt: skip
-
-TRANSFER: Definition[_Moved] = Definition(
-    "data-transfer",
-    "Data transfer",
-    (
-        Column("border", "Border", lambda i: i[1]),
-        Column("to_gb", "To GB", lambda i: i[3].to_gb, kind="number", show=plain_words),
-        Column("per_gb", "Per GB", lambda i: i[3].per_gb, unit="currency", show=plain_words),
-        *_ORIGIN,
-    ),
-    command="instances storage",
-)
-DEFINITIONS = (CANDIDATES, RULED_OUT, INSTANCE, PRICES, STORAGE, TRANSFER)
 
 
 @click.group()
@@ -192,6 +76,7 @@ def command() -> None:
     "--prices", default="aws-us-east-1-2026-07", show_default=True,
     help="Price table: a shipped one's name or a file.",
 )  # fmt: skip
+@currency_option
 @click.option("--all", "show_all", is_flag=True, help="Print every type, also those ruled out.")
 @prints(lambda: (CANDIDATES, RULED_OUT))
 def find(
@@ -207,6 +92,7 @@ def find(
     network: str | None,
     local_disk: Literal["yes", "no", "ssd", "hdd"] | None,
     prices: str,
+    currency: Path | None,
     show_all: bool,
     output_format: str,
 ) -> None:
@@ -227,7 +113,7 @@ def find(
     asked = (*require, *(() if network is None else (f"network>={network}",)))
     requirements = tuple(parse_requirement(text, QUANTITIES) for text in asked)
     try:
-        table = load_prices(prices)
+        table = prices_in(load_prices(prices), currency)
     except CostError as error:
         raise UsageError(str(error)) from error
     asks = None if model is None else Model.read(model)
@@ -254,7 +140,7 @@ def find(
             if chosen is not judged and len(suited) > SHOWN
             else ""
         )
-        + f"prices: {table.name}, {table.date}. {origin()[0]}"
+        + f"by {origin_words(table)}. {origin()[0]}"
     )
     candidates = CANDIDATES.table((each, table.currency) for each in chosen)
     print_tables([candidates, RULED_OUT.table(reasons(judged), caption=note)], output_format)
@@ -262,8 +148,9 @@ def find(
 
 @command.command(short_help="What an instance type has, and what it costs.")
 @click.argument("name")
+@currency_option
 @prints(lambda: (INSTANCE, PRICES))
-def show(name: str, output_format: str) -> None:
+def show(name: str, currency: Path | None, output_format: str) -> None:
     """Print what an instance type has, and its price in every shipped table.
 
     Example: wavetank instances show c3.2xlarge
@@ -272,7 +159,7 @@ def show(name: str, output_format: str) -> None:
     from wavetank.cost.prices import load_prices, shipped_tables
 
     quantities = INSTANCE.table(find_instance(name).model_dump().items(), title=name)
-    tables = [(name, load_prices(shipped)) for shipped in shipped_tables()]
+    tables = [(name, prices_in(load_prices(each), currency)) for each in shipped_tables()]
     prices = PRICES.table(each for each in tables if name in each[1].instances)
     print_tables([quantities, prices], output_format)
 
@@ -282,18 +169,19 @@ def show(name: str, output_format: str) -> None:
     "--prices", default="aws-us-east-1-2026-07", show_default=True,
     help="Price table: a shipped one's name or a file.",
 )  # fmt: skip
+@currency_option
 @prints(lambda: (STORAGE, TRANSFER))
-def storage(prices: str, output_format: str) -> None:
+def storage(prices: str, currency: Path | None, output_format: str) -> None:
     """Print prices of storage and of data transfer, each with its date and source.
 
     Example: wavetank instances storage
     """
     from wavetank.cost.prices import load_prices
 
-    table = load_prices(prices)
+    table = prices_in(load_prices(prices), currency)
     stored = STORAGE.table(
         ((table, name, price) for name, price in sorted(table.storage.items())),
-        caption=f"In {table.currency}, from price table {table.name} ({table.region}).",
+        caption=f"In {table.currency}, from {origin_words(table)}.",
     )
     moved = TRANSFER.table(
         (table, border, price, tier)

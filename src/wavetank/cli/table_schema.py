@@ -14,7 +14,7 @@ from wavetank.cli import (
     cluster_tables,
     doctor,
     fit,
-    instances,
+    instance_tables,
     interfere,
     papers,
     service,
@@ -36,7 +36,7 @@ from wavetank.tables.formats import tables_schema
 from wavetank.tables.table import Definition
 
 _COMMANDS = (
-    campaign_tables, cluster_bill, cluster_cloud, cluster_cost, cluster_plan, cluster_tables, doctor, fit, instances, interfere,
+    campaign_tables, cluster_bill, cluster_cloud, cluster_cost, cluster_plan, cluster_tables, doctor, fit, instance_tables, interfere,
     papers, service, show, space_tables,
 )  # fmt: skip
 DEFINITIONS: tuple[Definition[Any], ...] = (

@@ -299,6 +299,12 @@ class ClusterSpec(Record):
         """The compute nodes, in order."""
         return self.node_names()[: self.nodes.compute]
 
+    def staying_names(self) -> tuple[str, ...]:
+        """The nodes that hold the file system between runs: servers, gateways, and every I/O and head node."""
+        serve = {*self.server_names(), *self.metadata_names(), *self.gateway_names()}
+        computes = set(self.compute_names()) - serve
+        return tuple(name for name in self.node_names() if name not in computes)
+
     def storage_names(self) -> tuple[str, ...]:
         """The nodes with a storage device: data and metadata servers, or the compute nodes when there are none."""
         servers = {*self.server_names(), *self.metadata_names()}

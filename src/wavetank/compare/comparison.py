@@ -16,6 +16,7 @@ from wavetank.compare.interference import Interference
 from wavetank.compare.search_record import Search
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.what_if_record import WhatIf
+from wavetank.cost.exchange import ExchangeRate
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
@@ -35,6 +36,9 @@ class Price(Record):
         default="on-demand", description='"on-demand", "spot", "reserved", "other"'
     )
     billing: str = Field(description='"per started hour", "per second, at least 60 s"')
+    exchange: ExchangeRate | None = Field(
+        default=None, description="by which the prices came into this currency, where they did"
+    )
 
 
 class Place(Record):
@@ -153,6 +157,9 @@ class Comparison(Document):
         default=None, description="cluster that the others are compared with"
     )
     price: Price | None
+    runs_per_month: int | None = Field(
+        default=None, description="for the cost of a month; None: nobody said how many"
+    )
     configurations: tuple[Configuration, ...]
     rankings: tuple[Ranking, ...]
     pareto: tuple[str, ...] = Field(

@@ -14,7 +14,7 @@ from pydantic import Field
 from wavetank.compare.use import ConfigurationUse, UseOf
 from wavetank.document import Record
 from wavetank.measure.result import FoundCaches, Origin
-from wavetank.measure.statistics import Estimate
+from wavetank.measure.statistics import Estimate, mapped
 
 Standing = Literal["deployment", "idle"]
 """Time for which instances are paid while no phase is under way."""
@@ -31,6 +31,10 @@ class Cost(Record):
     storage_per_h: Decimal = Field(
         default=Decimal(0),
         description="of volumes and managed file systems, while the instances are paid",
+    )
+    staying_per_h: Decimal | None = Field(
+        default=None,
+        description="of the instances that hold the file system: servers and head nodes; None in earlier versions",
     )
     cost_storage: Estimate | None = Field(
         default=None, description="of these, by time; None: the cluster has none that is priced"
@@ -51,6 +55,16 @@ class Cost(Record):
         default=(), description="which of these are in cost_tot, because the campaign asked for it"
     )
     perf_cost: Estimate = Field(description="P15 eq. 8: MB/s per currency unit")
+
+    @property
+    def runs_per_unit(self) -> Estimate:
+        """How many runs one unit of the currency pays for."""
+        return runs_per_unit(self.cost_tot)
+
+
+def runs_per_unit(cost_tot: Estimate) -> Estimate:
+    """How many runs one unit of the currency pays for, by the cost of one."""
+    return mapped(cost_tot, lambda each: 1 / each)
 
 
 class OtherCost(Record):

@@ -74,6 +74,7 @@ def describe(
     instances: Mapping[str, int],
     prices: PriceTable | None,
     storage: Sequence[StorageUse] = (),
+    staying: Mapping[str, int] | None = None,
     cost_fix: Decimal = Decimal(0),
     standing: StandingTime | None = None,
     other_prices: Sequence[PriceTable] = (),
@@ -89,6 +90,7 @@ def describe(
         instances: of the cluster, instance type -> number.
         prices: None when no price table was given.
         storage: that is paid for while the instances are.
+        staying: of the instances, those that hold the file system; None where that is not known.
         cost_fix: of persistent storage, in the table's currency.
         standing: time that is paid for while no phase is under way.
         other_prices: tables by which the cost is shown too.
@@ -102,7 +104,7 @@ def describe(
     weights = [moved_bytes(result) for result in results]
     times, doubt = io_times(results)
     rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
-    run = CostedRuns(instances, tuple(storage), times, rates, standing or StandingTime())
+    run = CostedRuns(instances, tuple(storage), times, rates, standing or StandingTime(), staying)
     cost, missing = None, "no price table was given"
     if prices is not None:
         cost, missing = cost_or_reason(run, prices, cost_fix, over_runs)
@@ -217,6 +219,7 @@ def price_of(table: PriceTable) -> Price:
         currency=table.currency,
         purchase=table.purchase,
         billing=str(table.billing),
+        exchange=table.exchange,
     )
 
 

@@ -50,13 +50,17 @@ class StandingTime:
 
 @dataclass(frozen=True)
 class CostedRuns:
-    """What a run costs by: instances, and by repetition I/O times and rates."""
+    """What a run costs by: instances, and by repetition I/O times and rates.
+
+    ``staying``: of the instances, those that hold the file system; None where that is not known.
+    """
 
     instances: Mapping[str, int]
     storage: Sequence[StorageUse]
     times_s: Sequence[float]
     rates_bytes_per_s: Sequence[float]
     standing: StandingTime
+    staying: Mapping[str, int] | None = None
 
 
 def cost_or_reason(
@@ -113,6 +117,7 @@ def _cost(run: CostedRuns, prices: PriceTable, *, cost_fix: Decimal, over_runs: 
         cost_var=over_runs(float(each) for each in variable),
         cost_fix=cost_fix,
         storage_per_h=storage_h,
+        staying_per_h=None if run.staying is None else cluster_per_h(run.staying, prices),
         cost_storage=over_runs(float(each) for each in stored) if run.storage else None,
         cost_tot=over_runs(float(each) for each in totals),
         billed=bill(run.instances, over_runs(run.times_s).median, prices, run.storage) + cost_fix,

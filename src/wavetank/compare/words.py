@@ -10,9 +10,10 @@ from wavetank.compare.comparable import marks_words
 from wavetank.compare.comparison import Criterion, Place
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.search_record import Dropped
+from wavetank.cost.estimate import MEGABYTE
 from wavetank.measure.statistics import Estimate
 from wavetank.tables.words import DASH
-from wavetank.units import format_duration
+from wavetank.units import format_duration, format_rate
 
 
 def show(of: Estimate, by: Criterion, currency: str = "") -> str:
@@ -31,7 +32,12 @@ def show_value(value: float, by: Criterion, currency: str = "") -> str:
         return format_duration(value)
     if by == "cost":
         return f"{three_digits(value)} {currency}".rstrip()
-    return f"{three_digits(value)} MB/s per {currency or 'unit'}"
+    return ratio_words(value, currency)
+
+
+def ratio_words(value: float, currency: str) -> str:
+    """A performance-cost ratio (P15 eq. 8), which is in MB/s per currency unit: "484 GB/s per USD"."""
+    return f"{format_rate(value * MEGABYTE)} per {currency or 'unit'}"
 
 
 def three_digits(value: float) -> str:

@@ -12,8 +12,8 @@ from decimal import ROUND_UP, Decimal
 
 from pydantic import Field
 
-from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
-from wavetank.cost.storage import HOURS_PER_MONTH, StorageUse, storage_per_month, storage_words
+from wavetank.cost.prices import HOURS_PER_MONTH, SECONDS_PER_HOUR, PriceTable
+from wavetank.cost.storage import StorageUse, storage_per_month, storage_words
 from wavetank.document import Record
 from wavetank.errors import CostError
 from wavetank.units import GB

@@ -15,6 +15,7 @@ from typing import Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field, model_validator
 
+from wavetank.cost.exchange import ExchangeRate
 from wavetank.document import Record
 from wavetank.errors import CostError
 from wavetank.nearest import did_you_mean
@@ -22,8 +23,11 @@ from wavetank.specification import read_yaml
 from wavetank.units import GB, Duration
 
 P = TypeVar("P")
+R = TypeVar("R", bound=Record)
 Purchase: TypeAlias = Literal["on-demand", "spot", "reserved", "other"]
 SECONDS_PER_HOUR = 3600
+HOURS_PER_MONTH = 730
+"""As in the calculator of AWS; a bill goes by the days of its month."""
 
 
 class Billing(Record):
@@ -71,6 +75,12 @@ class StoragePrice(Record):
     per_gb_read: Decimal | None = Field(default=None, ge=0, description="with elastic throughput")
     per_gb_written: Decimal | None = Field(
         default=None, ge=0, description="with elastic throughput"
+    )
+    per_1000_reads: Decimal | None = Field(
+        default=None, ge=0, description="requests of an object store that read"
+    )
+    per_1000_writes: Decimal | None = Field(
+        default=None, ge=0, description="requests of an object store that write or list"
     )
     note: str | None = None
     date: Date | None = Field(default=None, description="where it differs from the table's")
@@ -128,12 +138,43 @@ class PriceTable(Record):
     region: str
     currency: str = Field(pattern=r"^[A-Z]{3}$", description="ISO 4217")
     purchase: Purchase = "on-demand"
+    exchange: ExchangeRate | None = Field(
+        default=None, description="by which the prices came into this currency"
+    )
     billing: Billing
     instances: dict[str, Decimal] = Field(description="instance type -> price per hour")
     storage: dict[str, StoragePrice] = Field(default_factory=dict)
     transfer: dict[str, TransferPrice] = Field(
         default_factory=dict, description="of data: internet-out, between-zones, between-regions"
     )
+
+    def converted(self, rate: ExchangeRate | None) -> Self:
+        """The table in the currency of a rate; as it is without one, or where it is in that currency.
+
+        Raises:
+            CostError: the rate is of another currency than the table's.
+        """
+        if rate is None or self.currency == rate.to:
+            return self
+        if self.currency != rate.of:
+            raise CostError(
+                f"price table {self.name} is in {self.currency}, and the rate of exchange is of {rate.of} to {rate.to}. "
+                f"Give one of {self.currency}"
+            )
+        return self.model_copy(
+            update={
+                "currency": rate.to,
+                "exchange": rate,
+                "instances": {name: each * rate.rate for name, each in self.instances.items()},
+                "storage": {name: _times(each, rate) for name, each in self.storage.items()},
+                "transfer": {
+                    name: each.model_copy(
+                        update={"tiers": tuple(_times(tier, rate) for tier in each.tiers)}
+                    )
+                    for name, each in self.transfer.items()
+                },
+            }
+        )
 
     def price_per_h(self, instance_type: str) -> Decimal:
         """Price of an instance per hour.
@@ -172,6 +213,12 @@ class PriceTable(Record):
         raise CostError(
             f"price table {self.name} ({self.region}, {self.date}) has no {what} {name!r}; it has: {known}"
         )
+
+
+def _times(price: R, rate: ExchangeRate) -> R:
+    """A price with each of its amounts in another currency; whatever else it says are no decimals."""
+    amounts = {name: value * rate.rate for name, value in price if isinstance(value, Decimal)}
+    return price.model_copy(update=amounts)
 
 
 def shipped_tables() -> list[str]:

@@ -19,11 +19,9 @@ from wavetank.cluster.managed import (
 )
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
-from wavetank.cost.prices import PriceTable, StoragePrice
+from wavetank.cost.prices import HOURS_PER_MONTH, PriceTable, StoragePrice
 from wavetank.errors import CostError
 from wavetank.units import GIB, MIB, exact_size
-
-HOURS_PER_MONTH = 730
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ Pure functions of numbers. No shape of the noise is assumed. Whether two sets di
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import comb
 from typing import Literal
 
@@ -66,6 +66,21 @@ def estimate(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimat
         high=ordered[-k],
         values=tuple(values),
         range_of=None if coverage(n, k) >= confidence else n,
+    )
+
+
+def mapped(of: Estimate, change: Callable[[float], float]) -> Estimate:
+    """An estimate of what follows from a quantity; ``change`` rises everywhere, or falls everywhere.
+
+    Of an even number of repetitions the median is that of the quantity, changed.
+    """
+    ends = None if of.low is None or of.high is None else sorted(map(change, (of.low, of.high)))
+    return Estimate(
+        median=change(of.median),
+        low=None if ends is None else ends[0],
+        high=None if ends is None else ends[1],
+        values=tuple(map(change, of.values)),
+        range_of=of.range_of,
     )
 
 

@@ -15,6 +15,7 @@ from itertools import chain, product
 from wavetank.compare.comparison import Comparison, Criterion, NotMeasured
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import quantity
+from wavetank.compare.words import ratio_words
 from wavetank.measure.rank_test import ratio_interval
 from wavetank.papers.claims import Better, Change, NoGain, Selection, Strongest
 from wavetank.papers.study import Statement
@@ -105,8 +106,9 @@ class Evidence:
         price = None if self._comparison is None else self._comparison.price
         if value is None or price is None:
             return "no price"
-        unit = price.currency if by == "cost" else f"MB/s per {price.currency}"
-        return f"{value.median:.3g} {unit}"
+        if by == "ratio":
+            return ratio_words(value.median, price.currency)
+        return f"{value.median:.3g} {price.currency}"
 
     def values(self, places: Sequence[Place], by: Criterion) -> str:
         """Each configuration with its value, in the order given, once."""

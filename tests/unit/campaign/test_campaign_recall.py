@@ -1,10 +1,12 @@
 """What a folder says after its campaign was killed."""
 
+import json
 from contextlib import suppress
 
 import pytest
 import yaml
 from campaign_fakes import FakeDeployer, FakeObserver
+from click.testing import CliRunner
 from measure_fakes import FakePerformer, abyss_kernel, abyss_result
 
 from wavetank.campaign.clusters import read_cluster
@@ -15,6 +17,7 @@ from wavetank.campaign.recall import current_comparison
 from wavetank.campaign.results_folder import open_store, write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import read_campaign
+from wavetank.cli.main import cli
 from wavetank.errors import MeasurementError
 
 
@@ -101,3 +104,26 @@ def test_the_comparison_that_is_there_is_taken(measure):
 def test_nothing_measured_is_said_with_what_to_do(measure):
     with pytest.raises(MeasurementError, match="wavetank campaign run"):
         recalled(measure(0))
+
+
+def printed(folder, *options):
+    argv = ["campaign", "results", str(folder), *options, "--format", "json"]
+    return json.loads(CliRunner().invoke(cli, argv, catch_exceptions=False).stdout)
+
+
+def test_results_are_shown_in_another_currency_and_for_a_month(measure, tmp_path):
+    folder = measure(4, compares=True)
+    kept = (folder / "comparison.json").read_text()
+    euro = tmp_path / "euro.yaml"
+    euro.write_text("{of: USD, to: EUR, rate: '0.5', date: 2026-11-20, source: the test}")
+    dollars = printed(folder)
+    euros = printed(folder, "--currency", str(euro), "--runs-per-month", "300")
+    before, after = dollars["cost"][0], euros["cost"][0]
+    assert after["cost_tot"] == pytest.approx(before["cost_tot"] / 2)
+    assert after["runs_per_unit"] == pytest.approx(1 / after["cost_tot"])
+    assert any("1 USD = 0.5 EUR (2026-11-20, the test)" in note for note in euros["notes"])
+    month = euros["cost_of_a_month"][0]
+    assert month["io_of_runs"] == pytest.approx(300 * after["cost_tot"])
+    assert month["all_up"] == pytest.approx(730 * 3 * 0.42 / 2)
+    assert "cost_of_a_month" not in dollars
+    assert (folder / "comparison.json").read_text() == kept

@@ -20,6 +20,7 @@ from wavetank.cost.bills import (
 )
 from wavetank.cost.estimate import bill, cluster_per_h
 from wavetank.cost.prices import (
+    HOURS_PER_MONTH,
     Billing,
     PriceTable,
     StoragePrice,
@@ -28,7 +29,6 @@ from wavetank.cost.prices import (
     load_prices,
 )
 from wavetank.cost.storage import (
-    HOURS_PER_MONTH,
     StorageUse,
     billed_gb,
     says_storage,

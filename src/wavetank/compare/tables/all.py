@@ -13,6 +13,7 @@ from wavetank.compare.tables.left_out import (
     dropped_table,
     not_measured_table,
 )
+from wavetank.compare.tables.month import MONTH, month_table
 from wavetank.compare.tables.phases import CALLS, PHASES, call_results_table, phase_results_table
 from wavetank.compare.tables.ranking import RANKING, ranking_tables
 from wavetank.compare.tables.runs import BASELINE, WHOLE_RUN, baseline_table, whole_run_table
@@ -29,7 +30,7 @@ from wavetank.compare.tables.what_if import CERTIFICATES, GAINS, NOT_TURNED, wha
 from wavetank.tables.table import Table
 
 DEFINITIONS = (
-    RANKING, WHOLE_RUN, BASELINE, PHASES, CALLS, USE, COST, OTHER_COSTS, EFFECTS, OWN_RUNS, TRUST, OWN_TIMES, GAINS,
+    RANKING, WHOLE_RUN, BASELINE, PHASES, CALLS, USE, COST, MONTH, OTHER_COSTS, EFFECTS, OWN_RUNS, TRUST, OWN_TIMES, GAINS,
     CERTIFICATES, NOT_TURNED, ADVICE, DROPPED, NOT_MEASURED,
 )  # fmt: skip
 
@@ -45,6 +46,7 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         call_results_table(members, small=False),
         use_table(members, unknown=False),
         cost_table(comparison, members),
+        month_table(comparison, members),
         other_cost_table(members),
         effects_table(comparison),
         own_runs_table(comparison, members),

@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wavetank.compare.comparison import Comparison
-from wavetank.compare.configuration import Configuration, Cost, OtherCost, Standing
+from wavetank.compare.configuration import (
+    Configuration,
+    Cost,
+    OtherCost,
+    Standing,
+    runs_per_unit,
+)
 from wavetank.compare.tables.where import currency_of, of_all, where
-from wavetank.compare.words import origins_words
+from wavetank.compare.words import origins_words, three_digits
 from wavetank.tables.table import Amount, Cell, Column, Definition, Table, estimated
-from wavetank.tables.words import count
 
 
 @dataclass(frozen=True)
@@ -32,11 +37,6 @@ def _amount(name: str, title: str, help: str, key: str | None = None) -> Column[
     )
 
 
-def ratio_words(value: float, currency: str) -> str:
-    """A performance-cost ratio, P15 eq. 8."""
-    return f"{count(value)} MB/s per {currency}"
-
-
 COST: Definition[_Priced] = Definition(
     "cost",
     "Parts of the cost",
@@ -55,8 +55,10 @@ COST: Definition[_Priced] = Definition(
         _amount("billed", "Billed", "one run, by the billing rule"),
         _amount("deployment", "Deployment", "once"),
         _amount("idle", "Idle", "while one measurement prepared"),
-        Column("perf_cost", "Ratio", lambda i: estimated(i.cost.perf_cost, lambda v: ratio_words(v, i.currency)),
-               kind="number", spread=True, help="P15 eq. 8: MB/s per currency unit"),
+        Column("runs_per_unit", "Runs per unit", lambda i: i.cost.runs_per_unit, kind="number", spread=True, show=three_digits,
+               help="that one unit of the currency pays for"),
+        Column("perf_cost", "Ratio", lambda i: i.cost.perf_cost, kind="number", spread=True, machine=True,
+               help="P15 eq. 8: MB/s per currency unit"),
         Column("counted", "In the total", lambda i: list(i.cost.counted), kind="list", machine=True,
                help="which of deployment and idle are in the total"),
     ),
@@ -79,6 +81,7 @@ def cost_table(comparison: Comparison, configurations: Sequence[Configuration]) 
         columns={
             **of_all(configurations),
             "price_per_h": {"title": f"{currency}/h each"},
+            "runs_per_unit": {"title": f"Runs per {currency}"},
             "deployment": told("deployment"),
             "idle": told("idle"),
             "cost_storage": {"machine": all(item.cost.cost_storage is None for item in priced)},
@@ -94,11 +97,12 @@ def _total(item: _OtherPriced) -> Amount | None:
     return None if other.cost_tot is None else Amount(other.cost_tot, other.currency)
 
 
-def _ratio(item: _OtherPriced) -> Cell:
+def _runs(item: _OtherPriced) -> Cell:
     other = item[1]
-    if other.perf_cost is None:
+    if other.cost_tot is None:
         return Cell(other.missing or "", None)
-    return estimated(other.perf_cost, lambda v: ratio_words(v, other.currency))
+    runs = runs_per_unit(other.cost_tot)
+    return estimated(runs, lambda each: f"{three_digits(each)} per {other.currency}")
 
 
 OTHER_COSTS: Definition[_OtherPriced] = Definition(
@@ -111,7 +115,9 @@ OTHER_COSTS: Definition[_OtherPriced] = Definition(
         Column("purchase", "Purchase", lambda i: i[1].purchase),
         Column("currency", "Currency", lambda i: i[1].currency, machine=True),
         Column("cost_tot", "Total", _total, unit="currency", spread=True, help="P15 eq. 5, without storage"),
-        Column("perf_cost", "Ratio", _ratio, kind="number", spread=True, help="P15 eq. 8: MB/s per currency unit"),
+        Column("runs_per_unit", "Runs", _runs, kind="number", spread=True, help="that one unit of the currency pays for"),
+        Column("perf_cost", "Ratio", lambda i: i[1].perf_cost, kind="number", spread=True, machine=True,
+               help="P15 eq. 8: MB/s per currency unit"),
         Column("missing", "Why not", lambda i: i[1].missing, machine=True),
     ),
     key="cost_by_other_price_tables",

@@ -10,13 +10,14 @@ from wavetank.compare.comparison import Comparison, Place, Ranking
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.io_parts import io_parts, not_on_disk_words
 from wavetank.compare.tables.where import currency_of, where
-from wavetank.compare.words import place_words
+from wavetank.compare.words import place_words, three_digits
+from wavetank.cost.estimate import MEGABYTE
 from wavetank.measure.result import cache_words
 from wavetank.measure.statistics import Estimate, intervals_words
 from wavetank.tables.keys import distinct
 from wavetank.tables.table import Amount, Cell, Column, Definition, Table, estimated
-from wavetank.tables.words import DASH, few, short_number
-from wavetank.units import format_duration
+from wavetank.tables.words import DASH, few
+from wavetank.units import format_duration, format_rate
 
 NO_DATA = Cell("no data", None)
 MAX_OTHER_PLACES = 100  # of a ranking by another criterion than the one that was asked for
@@ -118,8 +119,11 @@ RANKING: Definition[_Placed] = Definition(
         Column("usage_percent", "Usage", lambda i: i.c.usage_percent, unit="%", spread=True, brief=True,
                show=lambda value: f"{value:.0f} %", help="of the storage's peak"),
         Column("cost_tot", "Cost of a run", _cost, unit="currency", spread=True, drawn="cost", brief=True, help="P15 eq. 5"),
-        Column("perf_cost", "MB/s per unit", lambda i: i.c.cost.perf_cost if i.c.cost and i.c.moves_data else None,
-               kind="number", show=short_number, spread=True, drawn="ratio", brief=True, help="P15 eq. 8"),
+        Column("runs_per_unit", "Runs per unit", lambda i: i.c.cost.runs_per_unit if i.c.cost else None,
+               kind="number", show=three_digits, spread=True, brief=True, help="that one unit of the currency pays for"),
+        Column("perf_cost", "Rate per unit", lambda i: i.c.cost.perf_cost if i.c.cost and i.c.moves_data else None,
+               kind="number", show=lambda ratio: format_rate(ratio * MEGABYTE), spread=True, drawn="ratio", brief=True,
+               help="P15 eq. 8: MB/s per currency unit"),
         Column("tied", "Tied with", _ties, help="what was measured cannot tell them apart", people=True),
         Column("ties_with", "Tied with", lambda i: list(i.place.ties_with), kind="list", machine=True,
                help="configurations that what was measured cannot tell apart from this one"),
@@ -145,6 +149,7 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> Table:
         for key, unknown in {
             "application": True,
             "origin": same_origin,
+            "perf_cost": ranking.by != "ratio",
             "calls_per_s": any(each.moves_data for each in members),
             "usage_percent": all(each.usage_percent is None for each in members),
             **{
@@ -155,7 +160,9 @@ def ranking_table(comparison: Comparison, ranking: Ranking) -> Table:
         if unknown
     }
     currency = currency_of(comparison)
-    changes["perf_cost"] = {"title": f"MB/s per {currency or 'unit'}"}
+    unit = currency or "unit"
+    changes["runs_per_unit"] = {"title": f"Runs per {unit}"}
+    changes["perf_cost"] = {**changes.get("perf_cost", {}), "title": f"Rate per {unit}"}
     above = above_words(ranking, members)
     origins = "".join({f"{origin_words(each).capitalize()}. " for each in members if same_origin})
     return RANKING.table(
