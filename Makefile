@@ -3,6 +3,7 @@
 #   make test    set up everything, then all checks and tests, by 3 processes, as tests of clusters often wait (make test WORKERS=1: one by one)
 #   make setup   leaves .venv/bin/wavetank
 #   make check   formatters, linters, types, architecture (part of make test)
+#   make book    the documentation as one site, in build/book/site
 #   make bench   benchmarks: ratios against peers or limits of the same run
 #   make smoke-aws  a small cluster with your AWS account: prints the price, asks, less than 0.20 USD, leaves nothing
 #   make clean   removes what was built, not what was measured (demo-out)
@@ -17,7 +18,7 @@ WORKERS ?= 3
 NATIVE := build/native
 NATIVE_SOURCES := $(shell find native -type f)
 
-.PHONY: setup setup-test demo test check bench smoke-aws clean packages packages-test
+.PHONY: setup setup-test demo test check book bench smoke-aws clean packages packages-test
 
 setup: packages $(VENV)/.installed $(NATIVE)/.installed
 
@@ -78,6 +79,10 @@ test: check
 
 bench: setup-test
 	@for program in benchmarks/*/run; do echo "== $$program"; PATH="$(CURDIR)/$(BIN):$$PATH" $$program || exit 1; done
+
+book: setup
+	@$(BIN)/python -c 'import zensical' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c packaging/constraints.txt -e '.[book]'
+	@$(BIN)/python -m book
 
 smoke-aws: setup
 	@$(BIN)/python -c 'import boto3' 2>/dev/null || $(BIN)/pip install --quiet --disable-pip-version-check -c packaging/constraints.txt -e '.[aws]'

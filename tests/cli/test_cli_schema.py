@@ -29,9 +29,10 @@ def test_schemas_are_valid_json_schemas(name: str) -> None:
 
 
 def test_nothing_else_is_published() -> None:
-    assert {path.name for path in PUBLISHED.iterdir()} == {
-        f"{name}.schema.json" for name in schema.SCHEMAS
-    }
+    files = {f"{name}.schema.json" for name in schema.SCHEMAS}
+    assert {path.name for path in PUBLISHED.iterdir()} == {*files, "README.md"}
+    index = (PUBLISHED / "README.md").read_text()
+    assert [name for name in files if f"]({name})" not in index] == []
 
 
 def test_schema_without_a_name_lists_the_names() -> None:
