@@ -158,13 +158,14 @@ def test_a_guests_volume_is_a_file_on_the_server_and_keeps_its_files_when_caches
     "spec",
     [
         {
-            **body("client", "nfs"),
+            **body(access, "nfs"),
             "hypervisor": "tcg",
             "instance": {"name": "t.small", "memory": "320 MiB"},
         }
+        for access in ("client", "passthrough")
     ],
     indirect=True,
-    ids=["tcg"],
+    ids=["client", "passthrough"],
 )
 def test_a_guest_of_qemu_has_debians_kernel_and_no_rate_of_it_is_comparable(
     spec: ClusterSpec, tmp_path: Path
@@ -175,6 +176,11 @@ def test_a_guest_of_qemu_has_debians_kernel_and_no_rate_of_it_is_comparable(
         assert guest.run(["uname", "-r"]).stdout.strip() == the_kernel().modules.name
         assert guest.run(["cat", "/proc/1/comm"]).stdout == "wavetank-node\n"
         assert " /scratch xfs " in guest.run(["cat", "/proc/mounts"]).stdout
+        if cluster.site.clients:
+            assert " 9p " in cluster.settings()["view in guest c1"]
+            guest.run(["sh", "-c", f"echo kept >{cluster.mount_path}/kept"])
+            (around,) = cluster.site.clients
+            assert around.run(["cat", f"{cluster.mount_path}/kept"]).stdout == "kept\n"
         assert cluster.limits()["hypervisor"] == "QEMU without KVM (TCG) (asked for)"
         assert not are_calls_comparable(cluster.limits())
         assert cluster.health() == []

@@ -22,9 +22,6 @@ BROUGHT_UP: Mapping[str, tuple[Access, ...]] = {
     "orangefs": ("virtual",),
 }
 """File systems with the methods that a test brings up with them, by User-mode Linux; of OrangeFS where it is installed."""
-MOUNTED_AROUND: tuple[Access, ...] = ("passthrough", "volume")
-"""Methods with which the node around a guest mounts."""
-
 
 UNTRIED = {
     "lustre": "not yet run: guests need a kernel with Lustre's modules, and Debian's have none",
@@ -49,10 +46,10 @@ def reason_against(access: Access, kind: str, hypervisor: Hypervisor) -> str | N
         hypervisor: of the guests.
     """
     reason = _against_file_system(access, kind)
-    if reason is None and access in MOUNTED_AROUND and hypervisor != "uml":
+    if reason is None and access == "volume" and hypervisor != "uml":
         return (
-            f"access: {access} with hypervisor {hypervisor}: QEMU keeps a disk's file open and has no hostfs, so guests see nothing of "
-            "what is mounted around them later. Use hypervisor: uml, or access: client"
+            f"access: volume with hypervisor {hypervisor}: QEMU keeps a disk's file open, and the file system is mounted later. "
+            "Use hypervisor: uml, or access: passthrough"
         )
     return reason
 

@@ -16,6 +16,7 @@ from wavetank.cluster.access import (
 )
 from wavetank.cluster.capacity import volume_bytes
 from wavetank.cluster.combinations import METHODS, UNTRIED, reason_against, table
+from wavetank.cluster.components import Hypervisor
 from wavetank.cluster.filesystems.cephfs.driver import CephFS
 from wavetank.cluster.filesystems.moosefs import options as moosefs_options
 from wavetank.cluster.filesystems.nfs.driver import NFS, version_of
@@ -147,9 +148,8 @@ def test_servers_on_host_nodes_share_this_machines_kernel_so_ganesha_serves_clie
     [
         ({"access": "passthrough"}, None),
         ({"access": "passthrough", "nodes": {"compute": 64, "io": 64}}, "has room for 127 nodes"),
-        ({"access": "passthrough", "hypervisor": "tcg"}, "Use hypervisor: uml, or access: client"),
         ({"access": "volume"}, None),
-        ({"access": "volume", "hypervisor": "tcg"}, "Use hypervisor: uml, or access: client"),
+        ({"access": "volume", "hypervisor": "tcg"}, "Use hypervisor: uml, or access: passthrough"),
         ({"access": "client", "file_system": {"kind": "cephfs"}}, None),
         ({"access": "passthrough", "file_system": {"kind": "moosefs"}}, None),
         ({"access": "client", "file_system": {"kind": "lustre"}}, "which has one LNet"),
@@ -192,20 +192,26 @@ class _Around(LocalNodes):
         object.__setattr__(self, "hosts", hosts)
 
 
-def nodes(access: str) -> tuple[GuestNodes, _Node]:
+def nodes(access: str, hypervisor: Hypervisor = "uml") -> tuple[GuestNodes, _Node]:
     guest, around = _Node("c1", "10.77.0.1"), _Around(access)
     hosts: Any = {**around.hosts, "c1": guest}
-    return GuestNodes(around, hosts, hypervisors.Choice("uml", "asked for"), 0), guest
+    return GuestNodes(around, hosts, hypervisors.Choice(hypervisor, "asked for"), 0), guest
 
 
-def test_passed_through_the_node_around_a_guest_mounts_by_an_address_of_its_own() -> None:
-    found, guest = nodes("passthrough")
+@pytest.mark.parametrize(
+    ("hypervisor", "how"),
+    [("uml", "mount -t hostfs"), ("tcg", "mount -t 9p"), ("kvm", "mount -t 9p")],
+)
+def test_passed_through_the_node_around_a_guest_mounts_by_an_address_of_its_own(
+    hypervisor: Hypervisor, how: str
+) -> None:
+    found, guest = nodes("passthrough", hypervisor)
     assert {name: host.address for name, host in found.outside.items()} == {"c1": "10.77.0.128"}
     assert guest.address == "10.77.0.1"
     found.show("/wavetank")
     found.see("/wavetank")
     found.hide("/wavetank")
-    assert "mount -t hostfs" in guest.said[0][2]
+    assert how in guest.said[0][2]
     assert "umount" not in guest.said[1][2] and "umount" in guest.said[2][2]
     assert "address add 10.77.0.128/24 dev guest" in node_links("10.77.0.128")
     assert "/24 dev guest" not in node_links()

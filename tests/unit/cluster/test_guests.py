@@ -52,7 +52,7 @@ def test_a_volume_is_the_last_disk_and_is_not_mounted_while_its_guest_boots() ->
 
 @pytest.mark.parametrize(
     ("with_kvm", "named", "bus"),
-    [(True, "microvm,accel=kvm", "device"), (False, "q35,accel=tcg", "pci")],
+    [(True, "microvm -accel kvm", "device"), (False, "q35 -accel tcg,tb-size=32", "pci")],
 )
 def test_a_guest_by_qemu_has_all_vcpus_its_root_and_uncached_disks(
     with_kvm: bool, named: str, bus: str
@@ -70,6 +70,18 @@ def test_a_guest_by_qemu_has_all_vcpus_its_root_and_uncached_disks(
         assert f"id=disk{number},file={device},format=raw,cache=none" in said
     assert f"ifname=tap0,script=no,downscript=no -device virtio-net-{bus},netdev=net0,mac={GUEST.mac}" in said  # fmt: skip
     assert list(machine.devices(GUEST)) == ["/dev/vda", "/dev/vdb"]
+
+
+def test_a_guest_by_qemu_sees_what_is_mounted_around_it_by_a_second_device() -> None:
+    machine, image = qemu.Qemu(with_kvm=False), Path("/boot/vmlinuz")
+    around = replace(GUEST, around="10.77.0.128")
+    said = " ".join(machine.line(around, image, image))
+    assert (
+        "-fsdev local,id=passed,path=/,security_model=none,multidevs=remap -device virtio-9p-pci,fsdev=passed,mount_tag=passed"
+        in said
+    )
+    assert "passed" not in " ".join(machine.line(GUEST, image, image))
+    assert "passed" not in " ".join(machine.line(replace(around, volume_bytes=2**30), image, image))
 
 
 def test_process_1_is_told_its_name_devices_disks_and_the_agent_last() -> None:

@@ -48,7 +48,7 @@ def test_a_guest_that_boots_is_believed_and_asked_once_after_each_start_of_the_m
     assert probe.of("echo '[    0.1] noise'; echo 'wavetank: booted'; exit 1") is None
     assert probe.of("exit 1") is None  # as kept
     assert probe.times == 1
-    assert "accel=kvm" in probe.ran.read_text()
+    assert "-accel kvm" in probe.ran.read_text()
     (tmp_path / "boot_id").write_text("another start")
     monkeypatch.setattr(kvm_probe, "BOOT_ID", tmp_path / "boot_id")
     assert probe.of("exit 1") is not None

@@ -29,6 +29,12 @@ READY = f"{DIRECTORY}/ready"
 VOLUME_FILE = f"{DIRECTORY}/volume"
 VOLUME_DEVICE = "/run/wavetank-volume"
 
+# Of QEMU: the node's files once more, as what is mounted in the node is seen by them. A root cannot be unmounted to empty its caches.
+PASSED_TAG = "passed"
+MSIZE_BYTES = 500 * 1024
+"""Of 9p: read and written at once; the most that virtio takes (Linux 6.1)."""
+OPTIONS_9P = f"trans=virtio,version=9p2000.L,msize={MSIZE_BYTES},cache=mmap,access=any"
+
 # Modules of the guest's kernel that file systems use and that nothing loads by itself.
 MODULES = {
     "nfs": ("nfsd", "nfsv3", "nfsv4"),
@@ -79,6 +85,11 @@ class Guest:
     modules: tuple[str, ...]
     around: str | None = None
     volume_bytes: int | None = None
+
+    @property
+    def has_view(self) -> bool:
+        """Whether it sees what is mounted around it."""
+        return self.around is not None and self.volume_bytes is None
 
     @property
     def files(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from wavetank.cluster.guests.guest import INIT
+from wavetank.cluster.guests.guest import INIT, OPTIONS_9P
 from wavetank.document import write_whole
 from wavetank.errors import ProviderError
 
@@ -18,8 +18,6 @@ CACHE = Path("/var/cache/wavetank")
 # In the order in which they can be loaded; what they depend on comes before each. Not those of the kernel itself.
 MODULES = ("virtio_mmio", "virtio_pci", "virtio_net", "virtio_blk", "9pnet_virtio", "9p")
 TAG = "root"
-# Read and written at once: the most that virtio takes (Linux 6.1).
-MSIZE_BYTES = 500 * 1024
 
 
 def make(busybox: Path, modules: Path, cache: Path = CACHE) -> Path:
@@ -109,13 +107,12 @@ def _name(path: str) -> str:
 
 
 def _script(modules: Sequence[str]) -> str:
-    options = f"trans=virtio,version=9p2000.L,msize={MSIZE_BYTES},cache=mmap,access=any"
     return "\n".join(
         [
             "#!/bin/busybox sh",
             "/bin/busybox mount -t devtmpfs devtmpfs /dev",
             *(f"/bin/busybox insmod {shlex.quote(path)}" for path in modules),
-            f"/bin/busybox mount -t 9p -o {options} {TAG} /root || echo 'wavetank: no root by 9p'",
+            f"/bin/busybox mount -t 9p -o {OPTIONS_9P} {TAG} /root || echo 'wavetank: no root by 9p'",
             f"exec /bin/busybox switch_root /root {INIT}",
             "",
         ]

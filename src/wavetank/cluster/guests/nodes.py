@@ -137,7 +137,7 @@ class GuestNodes:
             local = spec.storage.local_file_system
             views.mount_volumes(self._shown, self.outside, path, volume_bytes(spec), local)
         else:
-            views.show(self._shown, path)
+            views.show(self._shown, path, self.choice.hypervisor)
 
     def hide(self, path: str) -> None:
         """See host.PassesThrough."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from wavetank.cluster.guests import initramfs
-from wavetank.cluster.guests.guest import BOOT_TIMEOUT_S, CONTROL_TAP, TAP, Guest
+from wavetank.cluster.guests.guest import BOOT_TIMEOUT_S, CONTROL_TAP, PASSED_TAG, TAP, Guest
 from wavetank.cluster.guests.qemu_kernels import Kernel, kernels, static_busybox, unpacked
 from wavetank.errors import ProviderError
 from wavetank.programs import find_program
@@ -20,6 +20,8 @@ from wavetank.units import MIB
 
 PROGRAM = "qemu-system-x86_64"
 GET_KERNEL = "packaging/guest-kernel, or apt-get install linux-image-amd64 busybox-static"
+TRANSLATED_MIB = 32
+"""Of translated instructions that QEMU keeps, in what a node has beside its guest. QEMU 7.2 keeps up to 1 GiB, and was killed for it."""
 # How many times longer a guest may take whose every instruction is translated.
 TRANSLATED = 4
 
@@ -73,12 +75,11 @@ class Qemu:
         Disks go past this machine's page cache: their devices have limits, and what is cached here would have none.
         """
         bus = "device" if self.with_kvm else "pci"
-        words = [
-            *start(self.with_kvm, math.ceil(guest.vcpus), guest.memory_bytes // MIB, image, initial_root),
-            "-fsdev", "local,id=root,path=/,security_model=none,multidevs=remap",
-            "-device", f"virtio-9p-{bus},fsdev=root,mount_tag={initramfs.TAG}",
-            "-device", f"virtio-rng-{bus}",
-        ]  # fmt: skip
+        words = start(self.with_kvm, math.ceil(guest.vcpus), guest.memory_bytes // MIB, image, initial_root)  # fmt: skip
+        for tag in (initramfs.TAG, *((PASSED_TAG,) if guest.has_view else ())):
+            words += ["-fsdev", f"local,id={tag},path=/,security_model=none,multidevs=remap"]
+            words += ["-device", f"virtio-9p-{bus},fsdev={tag},mount_tag={tag}"]
+        words += ["-device", f"virtio-rng-{bus}"]
         for name, tap, mac in (
             ("net0", TAP, guest.mac),
             ("net1", CONTROL_TAP, guest.control_mac),
@@ -102,7 +103,8 @@ def start(
     return [
         find_program(PROGRAM) or PROGRAM,
         "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-serial", "stdio",
-        "-machine", "microvm,accel=kvm" if with_kvm else "q35,accel=tcg",
+        "-machine", "microvm" if with_kvm else "q35",
+        "-accel", "kvm" if with_kvm else f"tcg,tb-size={TRANSLATED_MIB}",
         "-cpu", "host" if with_kvm else "max", "-smp", str(processors), "-m", f"{memory_mib}M",
         "-kernel", str(image), "-initrd", str(initial_root),
         "-append", "console=ttyS0 panic=-1 quiet" + ("" if with_kvm else " mitigations=off"),

@@ -1,18 +1,26 @@
-"""What guests of User-mode Linux have where the nodes around them mount: a view of that, or a disk that is a file there."""
+"""What guests have where the nodes around them mount: a view of that, or in User-mode Linux a disk that is a file there.
+
+User-mode Linux has hostfs for the view. QEMU has 9p, as VirtFS in P12: a second device with the node's files, as a root stays mounted.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from wavetank.cluster.components import Hypervisor
 from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S
-from wavetank.cluster.guests.guest import VOLUME_DEVICE, VOLUME_FILE
+from wavetank.cluster.guests.guest import OPTIONS_9P, PASSED_TAG, VOLUME_DEVICE, VOLUME_FILE
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.namespaces.disks import MKFS
 
 WRITE_BACK_TIMEOUT_S = 600.0  # the guest's memory, by the slowest disk
 
 # $1: where it is mounted, in the guest and around it.
-SHOW = 'mkdir -p -- "$1" && mount -t hostfs -o "$1" passed-through "$1"'
+SHOW_HOSTFS = 'mkdir -p -- "$1" && mount -t hostfs -o "$1" passed-through "$1"'
+PASSED = "/run/wavetank-passed"
+# Mounted anew each time: what the guest keeps of files in memory ends with it. It stays busy below the binding, so the mount is detached.
+SHOW_9P = f"""mkdir -p -- "$1" {PASSED} && mount -t 9p -o {OPTIONS_9P} {PASSED_TAG} {PASSED} &&
+mount --bind -- {PASSED}"$1" "$1" && umount -l {PASSED}"""
 HIDE = 'if mountpoint -q -- "$1"; then umount -- "$1"; fi'
 IS_SHOWN = 'mountpoint -q -- "$1" && stat -f -- "$1" >/dev/null'
 
@@ -24,13 +32,14 @@ LINK = f"""ln -sfn -- "$1" {VOLUME_FILE} || exit
 MOUNT = f'mkdir -p -- "$1" && mount -t "$2" -o noatime {VOLUME_DEVICE} "$1"'
 
 
-def show(guests: Sequence[Host], path: str) -> None:
-    """Have guests see what is mounted around them: by a hostfs of its own.
+def show(guests: Sequence[Host], path: str, hypervisor: Hypervisor) -> None:
+    """Have guests see what is mounted around them: by a hostfs, or by QEMU's 9p.
 
     Raises:
         RemoteCommandError: one does not.
     """
-    on_all(guests, lambda guest: _run(guest, SHOW, path))
+    script = SHOW_HOSTFS if hypervisor == "uml" else SHOW_9P
+    on_all(guests, lambda guest: _run(guest, script, path))
 
 
 def mount_volumes(

@@ -133,7 +133,11 @@ def _groups(where: Hierarchies, marked: dict[Path, set[int]]) -> list[Orphan]:
         tops = [path for path in paths if path.name == name]
         pids = frozenset().union(*(pids_below(top) for top in tops))
         owners = {owner[pid] for pid in pids if pid in owner}
-        if not pids and min(time.time() - top.stat().st_mtime for top in tops) > BEING_MADE_S:
+        ages = []
+        for top in tops:
+            with contextlib.suppress(FileNotFoundError):  # its cluster goes down just now
+                ages.append(time.time() - top.stat().st_mtime)
+        if not pids and ages and min(ages) > BEING_MADE_S:
             owners = {state_root() / "clusters" / named["name"]}
         group = f"wavetank/{name}"
         if owners and not any(group in _journal(each, marked.get(each, ())) for each in owners):
