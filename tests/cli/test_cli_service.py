@@ -13,7 +13,7 @@ from contextlib import contextmanager
 import click
 import pytest
 from click.testing import CliRunner
-from service_fakes import kind_that_can_do_all, request
+from service_fakes import kind_that_can_do_all
 from service_web import Service
 
 from wavetank.cli.main import cli
@@ -99,11 +99,9 @@ def test_a_tenant_makes_changes_and_removes_a_space(terminal):
     assert terminal.rows("space list") == []
 
 
-def test_a_space_of_bricks_is_mounted_by_a_file(terminal, monkeypatch):
+def test_the_command_that_mounts_a_space_is_printed(terminal, monkeypatch):
     maker, bricks = terminal.service.driver.maker, (("10.0.0.3", 24100), ("10.0.0.4", 24101))
     terminal(CREATE)
-    with pytest.raises(ServiceError, match="'data' is requested and was never ready"):
-        terminal("space volume data")
     find = maker.find
 
     def found(space):
@@ -112,13 +110,10 @@ def test_a_space_of_bricks_is_mounted_by_a_file(terminal, monkeypatch):
 
     monkeypatch.setattr(maker, "find", found)
     terminal.service.driver.settle()
-    text = terminal("space volume data")
     (space,) = terminal.rows("space list")
-    assert text == Volume(space["id"], bricks).client_file()
-    store, now = terminal.service.store, terminal.service.now()
-    store.create_space("ann", request("other", kind="nfs"), now, "ann")
-    with pytest.raises(ServiceError, match="'other' is of nfs, which is mounted without"):
-        terminal("space volume other")
+    text = terminal("space mount --print data /mnt/data")
+    options = "server-port=24099,backup-volfile-servers=10.0.0.4"
+    assert text == f"mount -t glusterfs -o {options} 10.0.0.3:/{space['id']} /mnt/data\n"
 
 
 def test_a_space_is_mounted_once_and_over_nothing_else(terminal, tmp_path, monkeypatch):

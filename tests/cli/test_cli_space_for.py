@@ -14,7 +14,7 @@ from service_web import Service
 
 from wavetank import native
 from wavetank.cli.main import cli
-from wavetank.cli.space_check import is_of
+from wavetank.cli.space_mount import is_of
 from wavetank.errors import KernelError, MeasurementError, ServiceError, UsageError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.execution.replay import run_replay
@@ -22,7 +22,6 @@ from wavetank.model.document.model import Model
 from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection
 from wavetank.service.core.records import Space
-from wavetank.service.core.volume import Volume
 from wavetank.service.csi.mounts import Mount
 from wavetank.service.store.folder import open_store
 
@@ -292,7 +291,7 @@ def test_a_check_performs_the_kernel_itself(space, tmp_path, monkeypatch):
 
 def test_a_check_elsewhere_than_on_the_space_is_refused(space, tmp_path):
     words = ("space", "check", "data", "--for", "k.json", "--within", "2s")
-    how = "wavetank space volume data >FILE; mount -t glusterfs FILE DIR"
+    how = "As root: wavetank space mount data DIR"
     space(*words, fails=(UsageError, how))
     space(*words, "--at", tmp_path, fails=(UsageError, "is on /dev/root, which is mounted at /"))
     space("space", "create", "new", "--size", "1GiB", "--kind", "glusterfs")
@@ -300,7 +299,7 @@ def test_a_check_elsewhere_than_on_the_space_is_refused(space, tmp_path):
     space("space", "check", "none", *words[3:], fails=(ServiceError, "there is no space"))
 
 
-def test_a_mount_of_glusterfs_is_known_by_its_file(tmp_path):
+def test_a_mount_of_glusterfs_is_known_by_the_name_of_its_volume():
     line = "glusterfs:10.0.0.1:24100,10.0.0.2:24100/sp-1"
     body = {
         "id": "sp-1", "tenant": "ann", "name": "data", "size": 2**30, "kind": "glusterfs", "mode": "shared", "servers": 2,
@@ -308,11 +307,16 @@ def test_a_mount_of_glusterfs_is_known_by_its_file(tmp_path):
         "created_utc": "2026-03-01T12:00:00Z", "changed_utc": "2026-03-01T12:00:00Z",
     }  # fmt: skip
     of = Space.model_validate(body)
-    for name, other in (("own.vol", line), ("other.vol", line.replace("sp-1", "sp-2"))):
-        (tmp_path / name).write_text(Volume.of(other).client_file())
-    found = {name: is_of(str(tmp_path / name), of) for name in ("own.vol", "other.vol", "none.vol")}
-    assert found == {"own.vol": True, "other.vol": False, "none.vol": False}
-    assert not is_of(str(tmp_path / "own.vol"), of.model_copy(update={"kind": "nfs"}))
+
+    def seen(source, space=of):
+        return is_of(Mount("/at", source, ("0:1", "/"), False), space)
+
+    # Its servers may have been others when it was mounted.
+    assert seen("10.0.0.1:/sp-1")
+    assert seen("10.0.0.7:/sp-1")
+    assert not seen("10.0.0.1:/sp-2")
+    assert not seen("10.0.0.1:/sp-1", of.model_copy(update={"kind": "nfs"}))
+    assert not seen("10.0.0.1:/sp-1", of.model_copy(update={"export": "what is no line"}))
 
 
 def test_a_check_that_fails_leaves_no_files(space, monkeypatch):

@@ -17,15 +17,15 @@ import pytest
 from leftovers import up
 from service_fakes import Clock, ip, request, tenant
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 from wavetank.cluster.deploy import DeployedCluster
-from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import RemoteCommandError
 from wavetank.service.core.records import AccessList, Device, Kind, Resize, Server, Space
-from wavetank.service.core.volume import Volume
+from wavetank.service.csi.mounts import MOUNTERS
 from wavetank.service.daemon.registry import load_makers
-from wavetank.service.makers.glusterfs import bricks
+from wavetank.service.makers.glusterfs import bricks, telling
 from wavetank.service.makers.glusterfs import maker as gluster_maker
 from wavetank.service.makers.images import FOLDERS, Images
 from wavetank.service.makers.nfs import exports
@@ -82,17 +82,14 @@ class Service:
         Raises:
             WavetankError: it is not mounted.
         """
-        if self.kind == "nfs":
-            nfs_mount.mount(node, str(space.export), at, {})
-            return
-        text, file = Volume.of(str(space.export)).client_file(), f"/tmp/{space.id}.vol"
-        mounts = (
-            'mkdir -p "$2"; cat >"$1"; mount -t glusterfs "$1" "$2"; stat -f "$2"; mountpoint "$2"'
-        )
-        node.run(["sh", "-ec", mounts, "sh", file, at], stdin=text, timeout_s=HANG_S)
+        MOUNTERS[self.kind].mount(node, str(space.export), at, {})
 
     def settled(self, space: Space) -> Space:
-        self.driver.settle()
+        def settles() -> bool:
+            self.driver.settle()
+            return not self.store.unsettled()
+
+        until(settles)  # growth by servers waits for clients
         found = self.store.space(space.id)
         assert found.state in ("ready", "gone"), found.reason
         return found
@@ -101,8 +98,9 @@ class Service:
         self.store.set_access(space.id, AccessList(access=rules), self.now(), space.tenant)
         return self.settled(space)
 
-    def grow(self, space: Space, size: int) -> Space:
-        self.store.resize_space(space.id, Resize(size=size), self.now(), space.tenant)
+    def grow(self, space: Space, size: int, servers: int | None = None) -> Space:
+        asked = Resize(size=size, servers=servers)
+        self.store.resize_space(space.id, asked, self.now(), space.tenant)
         return self.settled(space)
 
     def delete(self, space: Space) -> Space:
@@ -141,6 +139,50 @@ class Service:
         return f"{self.device}/{FOLDERS[self.kind]}/{space.id}"
 
 
+class KilledError(BaseException):
+    """The service ended here."""
+
+
+class EndsInside:
+    """A server on which one script ends before one of the programs that it starts; the service ends with it.
+
+    Attributes:
+        script: that ends.
+        left: programs before that.
+    """
+
+    def __init__(self, server: Host) -> None:
+        self._server = server
+        self.script, self.left = "", 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._server, name)
+
+    def run(self, argv: Any, **others: Any) -> Any:
+        if self.script not in argv:
+            return self._server.run(argv, **others)
+        counted = f"left={self.left}\n" + "".join(
+            f'{program}() {{ [ $left -gt 0 ] || kill -KILL $$; left=$((left - 1)); command {program} "$@"; }}\n'
+            for program in (
+                "mv",
+                "fallocate",
+                "umount",
+                "mount",
+                "cat",
+                "rm",
+                "truncate",
+                "losetup",
+                "xfs_growfs",
+            )
+        )
+        try:
+            cut = [counted + word if word == self.script else word for word in argv]
+            return self._server.run(cut, **others)
+        except RemoteCommandError as error:
+            assert error.status in (-9, 137), error
+            raise KilledError from error
+
+
 @contextlib.contextmanager
 def serving(
     folders: pytest.TempPathFactory, name: str, kind: Kind = "nfs", servers: int = 1
@@ -172,6 +214,7 @@ def serving(
                 assert exports.in_force(server, ())
             else:
                 assert bricks.running(server) == {}
+                assert telling.told(server) == telling.Told(False, {})
 
 
 def send(node: Host, *calls: list[Any], kind: Kind = "nfs") -> list[list[Any]]:

@@ -9,15 +9,18 @@ from collections.abc import Iterator
 import pytest
 from gluster_wire import ROOT
 from service_fakes import ip
-from spaces_service import MIB, SMALL, Service, serving
+from spaces_service import MIB, SMALL, EndsInside, KilledError, Service, serving
 
-from waiting import HANG_S
+from waiting import HANG_S, until
 from wavetank.cli.space_mount import mount_on
 from wavetank.errors import WavetankError
-from wavetank.service.core.records import Device, Server
+from wavetank.service.core.records import Device, Resize, Server
 from wavetank.service.core.volume import Volume
 from wavetank.service.daemon.registry import load_makers
-from wavetank.service.makers.glusterfs import bricks
+from wavetank.service.makers import images
+from wavetank.service.makers.glusterfs import bricks, moving, telling
+from wavetank.service.makers.glusterfs.maker import GlusterMaker
+from wavetank.service.reconcile.driver import Reconciler
 
 pytestmark = [pytest.mark.cluster]
 
@@ -28,32 +31,57 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield found
 
 
-def test_a_space_spreads_grows_while_it_is_written_and_goes(service: Service) -> None:
-    space = service.create("ann", "life", stripe_size=4 * MIB)
-    node = service.ann
-    assert len(Volume.of(str(space.export)).bricks) == 2
+def test_a_space_gets_bytes_and_servers_while_it_is_written_and_the_service_killed(
+    service: Service,
+) -> None:
+    space = service.create("ann", "life", stripe_size=4 * MIB, servers=1, size=SMALL)
+    node, first = service.ann, service.servers[0]
+    assert len(Volume.of(str(space.export)).bricks) == 1
     mount_on(node, space, "/life")
 
     def on_servers(*argv: str) -> list[int]:
         at = service.mounted_at(space)
         return [int(host.run([*argv, at]).stdout.split()[0]) for host in service.servers]
 
-    def room() -> int:
-        return int(node.run(["stat", "-f", "-c", "%b", "/life"]).stdout)
-
     node.run(["dd", "if=/dev/urandom", "of=/life/large", "bs=1M", "count=64", "conv=fsync"], timeout_s=HANG_S)  # fmt: skip
-    # 16 parts of 4 MiB: each server has some, by their names.
-    assert all(kept >= 4 * MIB for kept in on_servers("du", "-sb"))
-    before, room_before = on_servers("stat", "-f", "-c", "%b"), room()
-    writes = "i=0; while [ ! -e /tmp/enough ]; do echo $i >> /life/log || exit 1; i=$((i+1)); done; echo $i > /tmp/wrote"
+    node.run(["sh", "-c", "mkdir /life/d; for i in $(seq 30); do echo $i > /life/d/$i; done"])
+    before = node.run(["md5sum", "/life/large"], timeout_s=HANG_S).stdout
+    blocks = int(first.run(["stat", "-f", "-c", "%b", service.mounted_at(space)]).stdout)
+    writes = "i=0; while [ ! -e /tmp/enough ]; do echo $i >> /life/log || exit 1; i=$((i+1)); sleep 0.02; done; echo $i > /tmp/wrote"
     node.start(["sh", "-c", writes], log="writes")
-    service.grow(space, service.small + 160 * MIB)
+
+    # The service ends within what it does on the servers, time and again; the next one goes on.
+    hosts = [EndsInside(server) for server in service.servers]
+    killed = Reconciler(
+        service.store,
+        GlusterMaker(service.store, dict(zip(service.nodes, hosts, strict=True))),
+        service.now,
+    )
+    cuts = [(images.MAKE, 6), (bricks.CONFINED, 9), (images.SET_RULES, 1), (telling.PUT, 1), (moving.MOVE, 1), (moving.END, 0)]  # fmt: skip
+    asked = Resize(size=2 * SMALL + 160 * MIB, servers=2)
+    service.store.resize_space(space.id, asked, service.now(), "ann")
+    for script, programs in cuts:
+        for host in hosts:
+            host.script, host.left = script, programs
+        with pytest.raises(KilledError):
+            until(lambda: not killed.settle())
+        assert service.store.space(space.id).state == "growing"
+    for host in hosts:
+        host.script = ""
+    killed.recover()
+    space = service.settled(space)
+
+    assert len(Volume.of(str(space.export)).bricks) == 2
     # A block of XFS is 4 KiB; nothing of what is added is its log.
-    grown = zip(on_servers("stat", "-f", "-c", "%b"), before, strict=True)
-    assert [(now - then) * 4096 for now, then in grown] == [80 * MIB, 80 * MIB]
+    grown = on_servers("stat", "-f", "-c", "%b")
+    assert (grown[0] - blocks, grown[0]) == (80 * MIB // 4096, grown[1])
+    # 16 parts of 4 MiB: each server has some by now, by their names.
+    assert all(kept >= 4 * MIB for kept in on_servers("du", "-sb"))
     node.run(["sh", "-c", "touch /tmp/enough; until [ -s /tmp/wrote ]; do sleep 0.1; done"], timeout_s=HANG_S)  # fmt: skip
     assert node.run(["sh", "-c", "wc -l < /life/log"]).stdout == node.run(["cat", "/tmp/wrote"]).stdout  # fmt: skip
-    assert (room() - room_before) * 4096 == 160 * MIB
+    assert node.run(["md5sum", "/life/large"], timeout_s=HANG_S).stdout == before
+    assert node.run(["sh", "-c", "cat /life/d/* | wc -l"]).stdout == "30\n"
+    assert int(node.run(["stat", "-f", "-c", "%b", "/life"]).stdout) == sum(grown)
     node.run(["umount", "/life"])
     service.delete(space)
     assert service.folders() == []

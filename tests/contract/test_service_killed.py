@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 from service_fakes import ip
-from spaces_service import MIB, Service, serving
+from spaces_service import MIB, EndsInside, KilledError, Service, serving
 
-from wavetank.cluster.host import Host
-from wavetank.errors import RemoteCommandError
 from wavetank.service.core.classes import KINDS
 from wavetank.service.core.records import Space
 from wavetank.service.makers import images
@@ -33,50 +31,6 @@ def service(
 MAKERS = {"nfs": NfsMaker, "glusterfs": GlusterMaker}
 MOST_OF_IMAGES = 8  # no script of images starts more of the programs that are counted
 MOST = {"nfs": MOST_OF_IMAGES, "glusterfs": 12}  # and none of a kind more than these
-
-
-class KilledError(BaseException):
-    """The service ended here."""
-
-
-class EndsInside:
-    """A server on which one script ends before one of the programs that it starts; the service ends with it.
-
-    Attributes:
-        script: that ends.
-        left: programs before that.
-    """
-
-    def __init__(self, server: Host) -> None:
-        self._server = server
-        self.script, self.left = "", 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._server, name)
-
-    def run(self, argv: Any, **others: Any) -> Any:
-        if self.script not in argv:
-            return self._server.run(argv, **others)
-        counted = f"left={self.left}\n" + "".join(
-            f'{program}() {{ [ $left -gt 0 ] || kill -KILL $$; left=$((left - 1)); command {program} "$@"; }}\n'
-            for program in (
-                "mv",
-                "fallocate",
-                "umount",
-                "mount",
-                "cat",
-                "rm",
-                "truncate",
-                "losetup",
-                "xfs_growfs",
-            )
-        )
-        try:
-            cut = [counted + word if word == self.script else word for word in argv]
-            return self._server.run(cut, **others)
-        except RemoteCommandError as error:
-            assert error.status in (-9, 137), error
-            raise KilledError from error
 
 
 def test_scripts_that_end_before_any_of_their_programs_are_made_good(service: Service) -> None:

@@ -264,39 +264,14 @@ def show(name: str, output_format: str) -> None:
 
 @command.command()
 @click.argument("name")
-def volume(name: str) -> None:
-    """Print the file by which a machine mounts a GlusterFS space: mount -t glusterfs FILE DIRECTORY.
-
-    It stays the same as long as the space is there.
-
-    Example: wavetank space volume data >data.vol
-    """
-    from wavetank.service.core.volume import Volume
-
-    with service_of_tenant() as spaces:
-        space = spaces.named(name)
-    if space.kind != "glusterfs":
-        raise ServiceError(
-            f"space {name!r} is of {space.kind}, which is mounted without a file: mount what 'wavetank space show {name}' tells"
-        )
-    if space.export is None:
-        raise ServiceError(
-            f"space {name!r} is {space.state} and was never ready: see 'wavetank space show {name}'"
-        )
-    try:
-        click.echo(Volume.of(space.export).client_file(), nl=False)
-    except ValueError as error:
-        raise ServiceError(f"space {name!r} cannot be mounted by this version: {error}") from error
-
-
-@command.command()
-@click.argument("name")
 @click.option("--size", metavar="SIZE", help="What it is to hold, e.g. 20GiB.")
 @click.option("--servers", type=click.IntRange(1, 1024), help="That it is to lie on.")
 @wait_option
 @prints(spaces_definitions)
 def grow(name: str, size: str | None, servers: int | None, wait: bool, output_format: str) -> None:
-    """Ask for more bytes, more servers, or both. Its data stay.
+    """Ask for more bytes, more servers, or both. Its data stay, and it can be used meanwhile.
+
+    More servers of a GlusterFS space need more bytes, as all of its parts are equal: an answer says how many.
 
     Example: wavetank space grow data --size 20GiB
     """

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.output import print_tables, prints
+from wavetank.cli.space_mount import is_of
 from wavetank.errors import KernelError, UsageError
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 OUTSIDE = 3
 """Exit status where the time is not within the limit, as far as the runs tell."""
-MOUNT_OPTIONS = {"nfs": "-o vers=3,nolock,proto=tcp "}
 
 
 @dataclass(frozen=True)
@@ -110,9 +110,7 @@ def _mounted(space: Space, at: Path | None) -> Path:
         raise UsageError(
             f"space {space.name!r} is {space.state} and was never ready: wait for it ('wavetank space show {space.name}')"
         )
-    how = f"mount -t {space.kind} {MOUNT_OPTIONS.get(space.kind, '')}{space.export} DIR"
-    if space.kind == "glusterfs":
-        how = f"wavetank space volume {space.name} >FILE; mount -t glusterfs FILE DIR"
+    how = f"wavetank space mount {space.name} DIR"
     if at is None:
         raise UsageError(
             f"mount space {space.name!r} on this machine, and say where with --at. As root: {how}"
@@ -120,27 +118,13 @@ def _mounted(space: Space, at: Path | None) -> Path:
     place = at.resolve()
     for folder in (place, *place.parents):
         if there := mounts_at(str(folder)):
-            if is_of(there[-1].source, space):
+            if is_of(there[-1], space):
                 return place
             raise UsageError(
                 f"--at: {at} is on {there[-1].source}, which is mounted at {folder}, and not on space {space.name!r} "
                 f"({space.export}). As root: {how}"
             )
     raise UsageError(f"--at: what {at} is on cannot be told. As root: {how}")
-
-
-def is_of(source: str, space: Space) -> bool:
-    """Whether what is mounted from a source is a space: by its export, or by the file that GlusterFS was mounted with."""
-    from wavetank.service.core.volume import Volume
-
-    if source == space.export:
-        return True
-    if space.kind != "glusterfs" or space.export is None or not source.startswith("/"):
-        return False
-    try:
-        return Path(source).read_text(encoding="utf-8") == Volume.of(space.export).client_file()
-    except (OSError, ValueError):
-        return False
 
 
 def _performed(kernel: Kernel, at: Path, repetitions: int) -> tuple[Estimate, str]:

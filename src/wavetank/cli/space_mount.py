@@ -15,16 +15,19 @@ from wavetank.errors import ServiceError, UsageError, WavetankError
 if TYPE_CHECKING:
     from wavetank.cluster.host import Host
     from wavetank.service.core.records import Space
-
-FILES = Path("/run/wavetank/spaces")
-"""Of the files by which GlusterFS is mounted: they last as long as mounts can."""
-BY_FILE = 'mkdir -p "$2"; umask 077; mkdir -p "${1%/*}"; cat >"$1"; mount -t glusterfs "$1" "$2"; stat -f "$2"; mountpoint "$2"'
+    from wavetank.service.csi.mounts import Mount
 
 
 @click.command()
 @click.argument("name")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-def mount(name: str, folder: Path) -> None:
+@click.option(
+    "--print",
+    "printed",
+    is_flag=True,
+    help="Print the command that does it, for a machine without wavetank, and mount nothing.",
+)
+def mount(name: str, folder: Path, printed: bool) -> None:
     """Mount a space on this machine, as root, at a folder that is empty or not there yet.
 
     'umount FOLDER' unmounts it. What is mounted there already and is the space stays as it is.
@@ -32,7 +35,6 @@ def mount(name: str, folder: Path) -> None:
     Example: wavetank space mount data /mnt/data
     """
     from wavetank.cli.space import service_of_tenant
-    from wavetank.cli.space_check import is_of
     from wavetank.cluster.namespaces.host import NamespaceHost
     from wavetank.service.csi.mounts import mounts_at
 
@@ -42,9 +44,12 @@ def mount(name: str, folder: Path) -> None:
         raise ServiceError(
             f"space {name!r} is {space.state} and was never ready: see 'wavetank space show {name}'"
         )
+    if printed:
+        click.echo(how_to_mount(space, str(folder)))
+        return
     at = folder.absolute()
     if there := mounts_at(str(at)):
-        if not is_of(there[-1].source, space):
+        if not is_of(there[-1], space):
             raise UsageError(f"{folder}: {there[-1].source} is mounted there; name another folder")
         click.echo(f"wavetank: space {name!r} is mounted at {folder} already", err=True)
         return
@@ -61,26 +66,49 @@ def mount(name: str, folder: Path) -> None:
     )
 
 
+def is_of(there: Mount, space: Space) -> bool:
+    """Whether a mount is of a space that was ready."""
+    from wavetank.service.csi.mounts import MOUNTERS
+
+    if there.source == space.export:
+        return True
+    return space.kind in MOUNTERS and MOUNTERS[space.kind].is_of(there, str(space.export))
+
+
+def how_to_mount(space: Space, at: str) -> str:
+    """The command that mounts a space that was ready, where wavetank is not.
+
+    Raises:
+        ServiceError: this version does not know.
+    """
+    from wavetank.service.core.volume import Volume
+
+    options, source = {"vers": "3", "nolock": "", "proto": "tcp"}, str(space.export)
+    if space.kind == "glusterfs":
+        try:
+            volume = Volume.of(source)
+        except ValueError as error:
+            raise ServiceError(
+                f"space {space.name!r} cannot be mounted by this version: {error}"
+            ) from error
+        options, source = volume.mount_options(), volume.source()
+    told = ",".join(f"{key}={value}" if value else key for key, value in options.items())
+    return f"mount -t {space.kind} -o {told} {source} {at}"
+
+
 def mount_on(host: Host, space: Space, at: str) -> None:
-    """Mount a space that was ready on a host: NFS by its kernel or else by FUSE, GlusterFS by a file that is kept there.
+    """Mount a space that was ready on a host: NFS by its kernel or else by FUSE, GlusterFS by FUSE.
 
     Raises:
         ServiceError: it is not mounted; why, and what to do.
     """
-    from wavetank.cluster.filesystems.nfs_export import nfs_mount
-    from wavetank.service.core.volume import Volume
+    from wavetank.service.csi.mounts import MOUNTERS
 
-    export = str(space.export)
     try:
-        if space.kind == "nfs":
-            nfs_mount.mount(host, export, at, {})
-        elif space.kind == "glusterfs":
-            host.run(["sh", "-c", "command -v mount.glusterfs"])
-            text = Volume.of(export).client_file()
-            host.run(["sh", "-ec", BY_FILE, "sh", f"{FILES}/{space.id}.vol", at], stdin=text)
-        else:
+        if space.kind not in MOUNTERS:
             raise ServiceError(f"spaces of {space.kind} are not mounted by this version")
-    except (ValueError, WavetankError) as error:
+        MOUNTERS[space.kind].mount(host, str(space.export), at, {})
+    except WavetankError as error:
         with suppress(WavetankError):
             host.run(["umount", at])  # of a client that has no server
         client = "nfs-common" if space.kind == "nfs" else "glusterfs-client"

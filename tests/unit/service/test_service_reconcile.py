@@ -7,6 +7,7 @@ import shutil
 import pytest
 from service_fakes import GIB, Clock, FolderMaker, ip, request, server, tenant
 
+from wavetank.service.core.orders import UnfinishedError
 from wavetank.service.core.records import AccessList, Resize
 from wavetank.service.reconcile.driver import Reconciler
 from wavetank.service.store.folder import open_store
@@ -140,6 +141,32 @@ def test_servers_that_cannot_be_asked_make_nothing_fail(service):
     service.maker.away = {}
     service.driver.settle()
     assert service.store.space(space).state == "ready"
+
+
+def test_a_space_that_waits_lets_others_have_their_turn_and_says_what_for(service):
+    slow, other = service.create("slow"), service.create("other")
+    service.driver.settle()
+    resize = service.maker.resize
+
+    def waits(order):
+        if order.space.id == slow:
+            raise UnfinishedError("files are being moved")
+        resize(order)
+
+    service.maker.resize = waits
+    for space in (slow, other):
+        service.store.resize_space(space, Resize(size=2 * GIB), service.now(), "admin")
+    for _ in range(3):
+        service.driver.settle()
+    states = [service.store.space(each).state for each in (slow, other)]
+    assert states == ["growing", "ready"]
+    last = service.store.events(space=slow)[-1]
+    assert (last.kind, last.text, last.times) == ("waiting", "files are being moved", 3)
+    assert service.kinds(slow).count("step") == 2  # it was made, and is being grown
+    assert service.store.open_intents() == ()
+    service.maker.resize = resize
+    service.driver.settle()
+    assert service.store.space(slow).state == "ready"
 
 
 def test_where_one_server_is_away_spaces_of_the_others_are_looked_after(service):

@@ -43,8 +43,8 @@ def test_a_space_that_its_maker_could_not_make_is_refused(asked, said):
         changes.see_possible(request(**asked))
 
 
-def test_a_space_grows_on_its_servers_and_gets_no_others():
-    held = [Held(server=server(f"io{i}", 9 * GIB), free={"/dev/d0": 9 * GIB}) for i in range(3)]
+def test_a_space_gets_bytes_and_servers_and_loses_none():
+    held = [Held(server=server(f"io{i}", 9 * GIB), free={"/dev/d0": 9 * GIB}) for i in range(4)]
     space, shares = changes.create("sp", tenant(), request(servers=2), Usage(), held, NOON)
     space, shares = (
         space.model_copy(update={"state": "ready", "made_generation": 1}),
@@ -55,11 +55,25 @@ def test_a_space_grows_on_its_servers_and_gets_no_others():
     def to(**asked):
         return changes.resize(space, shares, Resize(**asked), tenant(), used, held, NOON)
 
-    with pytest.raises(Refused, match="keeps a space on the servers that it was made on, 2"):
-        to(servers=3)
     with pytest.raises(Refused, match="GlusterFS does not shrink a space, and it has 1 GiB"):
         to(size=GIB - MIB)
+    with pytest.raises(Refused, match="keeps a space on all of its servers, 2: make one on 1"):
+        to(servers=1)
+    # The parts that there are would be larger than the new one.
+    with pytest.raises(
+        Refused, match="and each has 512 MiB: on 3 servers it has 1,536 MiB or more"
+    ):
+        to(servers=3)
     assert [share.wanted for share in to(size=2 * GIB)[1]] == [GIB, GIB]
+    grown, wider = to(servers=4, size=2 * GIB)
+    assert grown.state == "growing"
+    assert [(share.node, share.made, share.wanted) for share in wider] == [
+        ("io0", GIB // 2, GIB // 2), ("io1", GIB // 2, GIB // 2), ("io2", 0, GIB // 2), ("io3", 0, GIB // 2),
+    ]  # fmt: skip
+    # What failed to grow may have data on what it got.
+    space, shares = grown.model_copy(update={"state": "failed", "failed_in": "growing"}), wider
+    with pytest.raises(Refused, match="keeps a space on all of its servers, 4"):
+        to(servers=3, size=2 * GIB)
 
 
 def test_a_volume_is_the_same_after_its_line():
@@ -70,6 +84,17 @@ def test_a_volume_is_the_same_after_its_line():
         for part in ("remote-host 10.0.0.4", "remote-port 24107", "remote-subvolume sp-1f"):
             assert part in text
         assert ("features/shard" in text) == (stripe is not None)
+        assert text.startswith(f"# {volume.export()} over\n")
+        assert "\nvolume over-2\n  type cluster/distribute\n" in text
+        assert "\nvolume to-2\n  type cluster/distribute\n" in volume.client_file(spread=False)
+        assert "features/shard" not in volume.mover_file()
+    # A brick has the same name whatever others there are: files name it on disk.
+    wider = Volume("sp-1f", (("10.0.0.1", 24100), *volume.bricks))
+    assert {"volume brick-10.0.0.3-24100", "volume brick-10.0.0.4-24107"} <= {
+        *wider.client_file().splitlines()
+    }
+    assert wider.source() == "10.0.0.1:/sp-1f"
+    assert wider.mount_options()["backup-volfile-servers"] == "10.0.0.3:10.0.0.4"
 
 
 @pytest.mark.parametrize("line", ["10.0.0.3:/sp-1f", "glusterfs:/sp-1f", "glusterfs:10.0.0.3/sp-1f"])  # fmt: skip

@@ -6,11 +6,10 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
-from wavetank.service.core.classes import KINDS, see_offered
-from wavetank.service.core.placement import Ask, place, replace
+from wavetank.service.core.classes import KINDS, see_offered, smallest_bytes
+from wavetank.service.core.placement import Ask, place, replace, share_bytes
 from wavetank.service.core.quota import see_within
 from wavetank.service.core.records import (
-    SMALLEST_SPACE_BYTES,
     Access,
     Held,
     Kind,
@@ -110,8 +109,8 @@ def resize(
         return space, tuple(shares)
     problems = [
         *_server_problems(space.kind, n, space.devices_per_server, space.redundancy),
-        *_shrink_problems(space.kind, size, shares),
-        *_move_problems(space, n),
+        *_shrink_problems(space, size, n, shares),
+        *_leave_problems(space, n),
         *_size_problems(space.kind, size, n),
     ]
     if problems:
@@ -257,20 +256,17 @@ def _kind_problems(request: SpaceRequest) -> Iterator[str]:
 
 def _size_problems(kind: Kind, size: int, servers: int) -> Iterator[str]:
     facts = KINDS[kind]
-    smallest = facts.smallest_bytes
-    if facts.smallest_bytes > SMALLEST_SPACE_BYTES:
-        smallest *= servers
+    smallest = smallest_bytes(kind, servers)
     if size < smallest:
         on = f" on {servers} servers" if servers > 1 else ""
         yield f"{facts.title} makes no space below {exact_size(smallest)}{on}, and {exact_size(size)} are asked for"
 
 
-def _move_problems(space: Space, servers: int) -> Iterator[str]:
-    """What was never made may still be made elsewhere."""
-    if not KINDS[space.kind].moves and space.made_generation and servers != space.servers:
+def _leave_problems(space: Space, servers: int) -> Iterator[str]:
+    """What was never made may still be made elsewhere; growth that failed may have put data on what it got."""
+    if not KINDS[space.kind].leaves and space.made_generation and servers < space.servers:
         yield (
-            f"{KINDS[space.kind].title} keeps a space on the servers that it was made on, {space.servers}: "
-            f"make one on {servers}, and copy"
+            f"{KINDS[space.kind].title} keeps a space on all of its servers, {space.servers}: make one on {servers}, and copy"
         )
 
 
@@ -289,12 +285,23 @@ def _server_problems(kind: Kind, servers: int, devices: int, redundancy: int) ->
         )
 
 
-def _shrink_problems(kind: Kind, size: int, shares: Iterable[Share]) -> Iterator[str]:
+def _shrink_problems(
+    space: Space, size: int, servers: int, shares: Sequence[Share]
+) -> Iterator[str]:
     """Growth that failed may be taken back: what was made counts, not what was wanted."""
+    facts = KINDS[space.kind]
+    if facts.shrinks:
+        return
     made = sum(share.made for share in shares)
-    if not KINDS[kind].shrinks and size < made:
+    largest = max((share.made for share in shares), default=0)
+    parts = servers * space.devices_per_server
+    if size < made:
+        yield f"{facts.title} does not shrink a space, and it has {exact_size(made)}: make a smaller one, and copy"
+    elif share_bytes(size, space.redundancy, servers, space.devices_per_server) < largest:
+        least = largest * parts // (space.redundancy + 1)
         yield (
-            f"{KINDS[kind].title} does not shrink a space, and it has {exact_size(made)}: make a smaller one, and copy"
+            f"all parts of a space are equal, {facts.title} does not shrink them, and each has {exact_size(largest)}: on {servers} servers "
+            f"it has {exact_size(least)} or more"
         )
 
 

@@ -57,7 +57,7 @@ class KindFacts:
         most_devices: of one server that one space can be on; None: any number.
         smallest_bytes: that a space can have of each server.
         shrinks: whether a space that is there can get fewer bytes.
-        moves: whether a space that is there can get other servers.
+        leaves: whether a space that is there can leave a server that it is on.
         levels: of rules that it can keep.
         smallest_stripe_bytes: that a stripe can have.
     """
@@ -70,7 +70,7 @@ class KindFacts:
     most_devices: int | None = None
     smallest_bytes: int = SMALLEST_SPACE_BYTES
     shrinks: bool = True
-    moves: bool = True
+    leaves: bool = True
     levels: tuple[Level, ...] = ("rw", "ro")
     smallest_stripe_bytes: int = 4096
 
@@ -95,7 +95,7 @@ KINDS: dict[Kind, KindFacts] = {
         most_devices=1,
         smallest_bytes=SMALLEST_IMAGE_BYTES,
         shrinks=False,
-        moves=False,
+        leaves=False,
         levels=("rw",),
         smallest_stripe_bytes=SMALLEST_STRIPE_BYTES,
     ),
@@ -191,6 +191,12 @@ CLASSES: tuple[SpaceClass, ...] = (
 _BY_KIND_AND_MODE = {(each.kind, each.mode): each for each in CLASSES}
 assert set(_BY_KIND_AND_MODE) == {(k, m) for k in get_args(Kind) for m in get_args(Mode)}  # noqa: S101 - one row each
 assert all(each.offered == (each.isolation == PROVED) for each in CLASSES)  # noqa: S101 - proved, or refused
+
+
+def smallest_bytes(kind: Kind, servers: int) -> int:
+    """That a space of a kind can have on so many servers."""
+    smallest = KINDS[kind].smallest_bytes
+    return smallest if smallest == SMALLEST_SPACE_BYTES else smallest * servers
 
 
 def class_of(kind: Kind, mode: Mode) -> SpaceClass:

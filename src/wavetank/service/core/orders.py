@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from wavetank.errors import ServiceError
 from wavetank.service.core.records import Access, Share, Space
+
+
+class UnfinishedError(ServiceError):
+    """A call to a maker did what it can do now: it is to be made again later. The text says what it waits for."""
 
 
 @dataclass(frozen=True)

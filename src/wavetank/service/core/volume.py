@@ -1,4 +1,4 @@
-"""How a GlusterFS space is mounted: its bricks in the order of the volume, as one line and as the file that a client reads."""
+"""How a GlusterFS space is mounted: its bricks as one line, as what mount(8) takes, and as the file that its servers give to clients."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Self
 SMALLEST_STRIPE_BYTES = 4 * 2**20  # of GlusterFS 10.3
 
 # Sample: "glusterfs:10.77.0.3:24100,10.77.0.4:24100/sp-1f?stripe=4194304".
+TOLD_AT_PORT = 24099
+"""Where a server tells clients what a volume is: below the ports of bricks."""
 _BRICK = r"[0-9.]+:\d+"
 _EXPORT = re.compile(rf"glusterfs:({_BRICK}(?:,{_BRICK})*)/([A-Za-z0-9_-]+)(?:\?stripe=(\d+))?")
 
@@ -51,9 +53,54 @@ class Volume:
         stripe = f"?stripe={self.stripe_bytes}" if self.stripe_bytes else ""
         return f"glusterfs:{bricks}/{self.space}{stripe}"
 
-    def client_file(self) -> str:
-        """What ``mount -t glusterfs FILE`` reads: from the bricks up to the mount."""
-        names = [f"brick-{number}" for number in range(len(self.bricks))]
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Addresses of its servers, each once."""
+        return tuple(dict.fromkeys(address for address, _ in self.bricks))
+
+    def source(self) -> str:
+        """What mount(8) takes: a server that tells what the volume is, and its name."""
+        return f"{self.servers[0]}:/{self.space}"
+
+    def mount_options(self) -> dict[str, str]:
+        """Options with which mount(8) finds the servers; the others are asked where the first one is away."""
+        others = ":".join(self.servers[1:])
+        return {
+            "server-port": str(TOLD_AT_PORT),
+            **({"backup-volfile-servers": others} if others else {}),
+        }
+
+    def client_file(self, spread: bool = True) -> str:
+        """What a client is told: from the bricks up to the mount.
+
+        Args:
+            spread: whether all directories are spread over all bricks. A client begins anew when that changes, so that it knows
+                where they are. The first line says it, after the volume as a line.
+        """
+        name = f"{'over' if spread else 'to'}-{len(self.bricks)}"
+        parts, below = self._bricks(name), name
+        if self.stripe_bytes:
+            size = {"shard-block-size": str(self.stripe_bytes)}
+            parts.append(translator("parts", "features/shard", size, below))
+            below = "parts"
+        parts.append(translator("writes", "performance/write-behind", {}, below))
+        parts.append(translator(self.space, "performance/md-cache", {}, "writes"))
+        return "".join((f"# {self.told(spread)}\n", *parts))
+
+    def told(self, spread: bool = True) -> str:
+        """What tells files for clients apart, as a line."""
+        return f"{self.export()} {'over' if spread else 'to'}"
+
+    def mover_file(self) -> str:
+        """What whoever moves data between bricks reads: parts of files are files to it."""
+        return "".join(self._bricks("over"))
+
+    def _bricks(self, spreads: str) -> list[str]:
+        """The bricks, and what spreads files over them, by that name.
+
+        A brick keeps its name when others come: files that were moved or renamed name it on disk.
+        """
+        names = [f"brick-{address}-{port}" for address, port in self.bricks]
         parts = [
             translator(
                 name,
@@ -69,17 +116,12 @@ class Volume:
             )
             for name, (address, port) in zip(names, self.bricks, strict=True)
         ]
-        # Below 10 % free, new parts would go to other bricks; parallel writes of one part then race to make two (10.3).
-        room = {"min-free-disk": "0"} if self.stripe_bytes else {}
-        parts.append(translator("spread", "cluster/distribute", room, *names))
-        below = "spread"
+        # Files that are still to be moved to a new brick are looked for on all of them.
+        how = {"lookup-optimize": "off"}
         if self.stripe_bytes:
-            size = {"shard-block-size": str(self.stripe_bytes)}
-            parts.append(translator("parts", "features/shard", size, below))
-            below = "parts"
-        parts.append(translator("writes", "performance/write-behind", {}, below))
-        parts.append(translator(self.space, "performance/md-cache", {}, "writes"))
-        return "".join(parts)
+            # Below 10 % free, new parts would go to other bricks; parallel writes of one part then race to make two (10.3).
+            how["min-free-disk"] = "0"
+        return [*parts, translator(spreads, "cluster/distribute", how, *names)]
 
 
 def translator(name: str, kind: str, options: Mapping[str, str], *below: str) -> str:

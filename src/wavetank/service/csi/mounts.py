@@ -12,9 +12,13 @@ from typing import Protocol
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.host import Host
+from wavetank.errors import ServiceError
+from wavetank.service.core.volume import Volume
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 MOST_STACKED = 64
+# $1 options, $2 source, $3 directory.
+GLUSTER_MOUNT = 'command -v mount.glusterfs; mkdir -p "$3"; mount -t glusterfs -o "$1" "$2" "$3"; stat -f "$3"; mountpoint "$3"'
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -70,7 +74,34 @@ class NfsMounter:
         return mount.source == export
 
 
-MOUNTERS: Mapping[str, Mounter] = {"nfs": NfsMounter()}
+class GlusterMounter:
+    """GlusterFS by its client of FUSE, which its servers tell what the volume is, also when it has changed."""
+
+    def mount(self, host: Host, export: str, at: str, options: Mapping[str, OptionValue]) -> None:
+        """Mount it. A client that no brick lets in looks mounted for a while: so it is asked."""
+        try:
+            volume = Volume.of(export)
+        except ValueError as error:
+            raise ServiceError(str(error)) from error
+        chosen = {**volume.mount_options(), **options}
+        told = ",".join(key if each is True else f"{key}={each}" for key, each in chosen.items())
+        host.run(["sh", "-ec", GLUSTER_MOUNT, "sh", told, volume.source(), at])
+
+    def known(self) -> frozenset[str]:
+        """Of mount.glusterfs 10.3, as far as they concern a mount alone."""
+        return frozenset(
+            {"acl", "attribute-timeout", "direct-io-mode", "entry-timeout", "negative-timeout"}
+        )
+
+    def is_of(self, mount: Mount, export: str) -> bool:
+        """By its name: its servers may be others by now."""
+        try:
+            return mount.source.rpartition(":/")[2] == Volume.of(export).space
+        except ValueError:
+            return False
+
+
+MOUNTERS: Mapping[str, Mounter] = {"glusterfs": GlusterMounter(), "nfs": NfsMounter()}
 """By kind of file system."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from wavetank.errors import WavetankError
-from wavetank.service.core.orders import Found, Order, There
+from wavetank.service.core.orders import Found, Order, There, UnfinishedError
 from wavetank.service.core.refusals import Refused
 from wavetank.service.reconcile.decision import Deed, Step, next_step
 from wavetank.service.reconcile.maker import Maker
@@ -147,6 +147,10 @@ class Reconciler:
                 self.maker.resize(order)
             else:
                 self.maker.change_access(order)
+        except UnfinishedError as waits:  # the other spaces have their turn; the next look goes on
+            self.store.did(intent, self.now())
+            self.store.tell(space, "waiting", str(waits), self.now())
+            return False
         except WavetankError as error:
             # Where a request came meanwhile, what it wants is looked at; else the space has failed, and rests.
             return not self.store.could_not(intent, space, str(error), self.now())

@@ -36,7 +36,11 @@ class Maker(Protocol):
         """Make a space of which nothing is there."""
 
     def resize(self, order: Order) -> None:
-        """Give a space the shares of the order while its data stays: also one that a call before left half way."""
+        """Give a space the shares of the order while its data stays: also one that a call before left half way.
+
+        Raises:
+            UnfinishedError: what is to be done takes long, or waits for clients: it is to be called again later.
+        """
 
     def change_access(self, order: Order) -> None:
         """Put the rules of the order in force, and no others. Clients that they leave out lose their mounts."""

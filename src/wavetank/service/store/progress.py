@@ -78,7 +78,9 @@ class Progress(Base):
                 "INSERT INTO intent (space, generation, deed, begun_utc) VALUES (?,?,?,?)",
                 (space.id, space.generation, deed, text_of(now)),
             )
-            add_event(connection, space, "step", f"{deed}: {why}", now)
+            last = _last_event(connection, space)
+            if last is None or last[1] != "waiting":  # else that was told before
+                add_event(connection, space, "step", f"{deed}: {why}", now)
             return Intent(cursor.lastrowid or 0, space.id, space.generation, deed)
 
     def did(self, intent: Intent, now: datetime) -> None:
@@ -129,16 +131,24 @@ class Progress(Base):
 
         What keeps something that is to be done from being done is counted then.
         """
-        of_kind = "" if space else "AND kind = ? "
         with self._connections.changing() as connection:
-            last = connection.execute(
-                f"SELECT number, kind, text FROM event WHERE space IS ? {of_kind}ORDER BY number DESC LIMIT 1",  # noqa: S608
-                (space.id,) if space else (None, kind),
-            ).fetchone()
+            last = _last_event(connection, space, kind)
             if last is None or last[1:] != (kind, text):
                 add_event(connection, space, kind, text, now)
             elif space is not None and space.state in UNSETTLED:
                 connection.execute("UPDATE event SET times = times + 1 WHERE number = ?", last[:1])
+
+
+def _last_event(
+    connection: Connection, space: Space | None, kind: str | None = None
+) -> tuple[int, str, str] | None:
+    """Number, kind and text of the last event of a space; without a space: the last one of a kind."""
+    of_kind = "" if space else "AND kind = ? "
+    found: tuple[int, str, str] | None = connection.execute(
+        f"SELECT number, kind, text FROM event WHERE space IS ? {of_kind}ORDER BY number DESC LIMIT 1",  # noqa: S608
+        (space.id,) if space else (None, kind),
+    ).fetchone()
+    return found
 
 
 def _close(connection: Connection, intent: Intent, outcome: str, now: datetime) -> None:

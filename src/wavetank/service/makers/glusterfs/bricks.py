@@ -16,11 +16,13 @@ import hashlib
 import ipaddress
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal, Self
 
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.service.core.records import Access
-from wavetank.service.core.volume import translator
+from wavetank.service.core.volume import Volume, translator
 from wavetank.service.makers.images import FOLDERS, Image, Images, do
 
 MOUNTS = Images(FOLDERS["glusterfs"]).mounts
@@ -58,11 +60,11 @@ end() {
   done
 }
 """
-_LOCKED = f"""set -eu
+LOCKED = f"""set -eu
 exec 9>{MOUNTS}.lock
 flock 9
 """
-END = f"""{_LOCKED}{_END}
+END = f"""{LOCKED}{_END}
 end "$1"
 """
 # In a mount namespace of its own. $1 file system of the space, $2 its identity, $3 hash; standard input: what the brick is. The root
@@ -106,7 +108,7 @@ exit $status
 """
 # $1 space, $2 hash, $3 what CONFINED is; standard input: what the brick is. Where the file system is not mounted, a brick would serve
 # an empty folder.
-START = f"""{_LOCKED}{_END}
+START = f"""{LOCKED}{_END}
 at={MOUNTS}/$1
 mountpoint -q "$at"
 end "$1"
@@ -125,25 +127,55 @@ def needs() -> Needs:
     )
 
 
-def rules_text(port: int, access: Iterable[Access]) -> str:
-    """Rules of a space as one line, for its folder."""
-    return json.dumps({"port": port, "access": sorted([r.kind, r.subject] for r in access)})
+Stage = Literal["told", "spread", "moved"]
 
 
-def port_of(image: Image) -> int:
-    """Port of the brick of a space that is made."""
-    return int(json.loads(image.rules)["port"])
+@dataclass(frozen=True)
+class Rules:
+    """What is written beside the image of each brick, as one line.
 
+    Attributes:
+        port: of the brick.
+        access: of the space.
+        servers: addresses that move files between bricks, and are let in too.
+        volume: the space's volume that clients are told of, as a line; None: none yet.
+        stage: told: clients are told of its bricks; spread: all directories are spread over them, too; moved: all files are where they
+            belong, too.
+    """
 
-def access_of(image: Image) -> frozenset[Access]:
-    """Rules of a space that is made."""
-    rules = json.loads(image.rules)["access"]
-    return frozenset(Access(kind=kind, subject=subject) for kind, subject in rules)
+    port: int
+    access: frozenset[Access]
+    servers: tuple[str, ...] = ()
+    volume: str | None = None
+    stage: Stage = "told"
+
+    @classmethod
+    def of(cls, image: Image) -> Self:
+        """Rules of a brick that is made."""
+        found = json.loads(image.rules)
+        return cls(
+            port=int(found["port"]),
+            access=frozenset(
+                Access(kind=kind, subject=subject) for kind, subject in found["access"]
+            ),
+            servers=tuple(found.get("servers", ())),
+            volume=found.get("volume"),
+            stage=found.get("stage", "told"),
+        )
+
+    def told(self) -> str | None:
+        """What clients are told now, as a line."""
+        return self.volume and Volume.of(self.volume).told(self.stage != "told")
+
+    def text(self) -> str:
+        """As one line."""
+        access = sorted([rule.kind, rule.subject] for rule in self.access)
+        return json.dumps({**asdict(self), "access": access})
 
 
 def free_port(there: Iterable[Image]) -> int:
     """A port that no brick of a server has."""
-    taken = {port_of(image) for image in there if image.state != "unmade"}
+    taken = {Rules.of(image).port for image in there if image.state != "unmade"}
     return next(n for n in range(FIRST_PORT, LAST_PORT + 1) if n not in taken)
 
 
@@ -183,16 +215,15 @@ def hash_of(server: Host, image: Image) -> str:
 
 def brick_text(server: Host, image: Image) -> str:
     """What the brick of a space is, as glusterfsd reads it: from the file system up to the network."""
-    space, access = image.space, access_of(image)
-    addresses = [
-        pattern for rule in access if rule.kind == "ip" for pattern in patterns(rule.subject)
-    ]
+    space, rules = image.space, Rules.of(image)
+    subjects = {rule.subject for rule in rules.access if rule.kind == "ip"} | {*rules.servers}
+    addresses = {pattern for subject in subjects for pattern in patterns(subject)}
     allowed = ",".join(sorted(addresses)) or NOWHERE
     options = {
         "transport-type": "tcp",
         "transport.address-family": "inet",
         "transport.socket.bind-address": server.address,
-        "transport.socket.listen-port": str(port_of(image)),
+        "transport.socket.listen-port": str(rules.port),
         "rpc-auth-allow-insecure": "on",  # an address counts, not from which port root sends
         f"auth.addr.{space}.allow": allowed,
     }

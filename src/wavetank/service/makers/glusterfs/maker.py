@@ -5,25 +5,65 @@ The same for shared and dedicated spaces: whose a server is besides is a matter 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import get_args
 
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.errors import ServiceError, WavetankError
 from wavetank.service.core.orders import Found, Order, There
-from wavetank.service.core.records import Access, Server
+from wavetank.service.core.records import Server
 from wavetank.service.core.refusals import Refused
 from wavetank.service.core.volume import Volume
 from wavetank.service.makers import images
-from wavetank.service.makers.glusterfs import bricks
+from wavetank.service.makers.glusterfs import bricks, moving, telling
+from wavetank.service.makers.glusterfs.bricks import Rules, Stage
+from wavetank.service.makers.glusterfs.telling import Told
 from wavetank.service.makers.hosts import NodesOfClusters
 from wavetank.service.makers.images import Image
 from wavetank.service.makers.servers import Known, Servers
 from wavetank.units import exact_size
 
-Part = tuple[str, Image, bool]
-"""What is of a space on one server: the node, its image, whether its brick runs as it is to."""
+STAGES: tuple[Stage, ...] = get_args(Stage)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is of a space on one device of a server.
+
+    Attributes:
+        node: the server.
+        image: with the brick's file system.
+        runs: whether the brick runs as it is to.
+        told: whether the server tells clients what the image says that they are told.
+    """
+
+    node: str
+    image: Image
+    runs: bool
+    told: bool
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Node and device."""
+        return self.node, self.image.device
+
+    @property
+    def made(self) -> bool:
+        """Whether it is not half made or half removed."""
+        return self.image.state != "unmade"
+
+    @property
+    def whole(self) -> bool:
+        """Whether it serves as it is to."""
+        return self.image.state == "whole" and self.image.mounted and self.runs and self.told
+
+    @property
+    def rules(self) -> Rules:
+        """Of one that is made."""
+        return Rules.of(self.image)
 
 
 class GlusterMaker:
@@ -51,7 +91,7 @@ class GlusterMaker:
         for node in self.servers.nodes():
             try:
                 for part in self._parts_on(node):
-                    parts.setdefault(part[1].space, []).append(part)
+                    parts.setdefault(part.image.space, []).append(part)
             except WavetankError as error:
                 away[node] = str(error)
         found = {}
@@ -70,37 +110,108 @@ class GlusterMaker:
             part
             for node in self.servers.nodes_of(space)
             for part in self._parts_on(node)
-            if part[1].space == space
+            if part.image.space == space
         ]
         return self._found(space, parts, self.servers.known.order(space)) if parts else None
 
     def make(self, order: Order) -> None:
-        """Image, file system, rules and brick, on all of its servers at once."""
-        on_all(list(_places(order).items()), partial(self._make_part, order))
-
-    def _make_part(self, order: Order, place: tuple[tuple[str, str], int]) -> None:
-        (node, device), size = place
-        port = bricks.free_port(self.servers.all_on(node))
-        rules = bricks.rules_text(port, order.space.access)
-        host = self.servers.host(node)
-        self.servers.images.make(host, device, order.space.id, size, rules)
-        self._serve(node, order.space.id)
+        """Image, file system, rules and brick, on all of its servers at once; then clients can be told."""
+        places = _places(order)
+        on_all(list(places.items()), partial(self._make_part, order))
+        parts = self._parts_of(order)
+        on_all(parts, partial(self._tell, self._volume(order, parts), "moved"))
 
     def resize(self, order: Order) -> None:
-        """Grow each part while it is used; the same size puts right what is not mounted or not served.
+        """Grow each part while it is used, and add the bricks that are wanted; the same puts right what is not mounted or not served.
+
+        Clients are told of new bricks when these serve. Files are moved to them when all clients use them.
 
         Raises:
             ServiceError: a part has more bytes than are wanted, or is not there any more.
+            UnfinishedError: clients do not use all bricks yet, or files are still being moved.
         """
         places = _places(order)
-        for node, device in places:
-            there = self.servers.made_on(node, order.space.id)
-            if there.size_bytes > places[node, device]:
+        new = {(share.node, share.device) for share in order.shares if not share.made}
+        there = {part.place: part.image for part in self._parts_of(order) if part.made}
+        for node, device in places.keys() - new:
+            if (node, device) not in there:
+                raise ServiceError(f"server {node} has no such space any more")
+        for place, image in there.items():
+            if image.size_bytes > places.get(place, image.size_bytes):
                 raise ServiceError(
-                    f"a space of GlusterFS does not shrink: it has {exact_size(there.size_bytes)} of server {node}, and "
-                    f"{exact_size(places[node, device])} are wanted. Make a smaller one, and copy"
+                    f"a space of GlusterFS does not shrink: it has {exact_size(image.size_bytes)} of server {place[0]}, and "
+                    f"{exact_size(places[place])} are wanted. Make a smaller one, and copy"
                 )
-        on_all(list(places.items()), partial(self._grow_part, order.space.id))
+        made = [(place, size) for place, size in places.items() if place in there]
+        on_all(made, partial(self._grow_part, order.space.id))
+        added = [(place, size) for place, size in places.items() if place not in there]
+        on_all(added, partial(self._make_part, order))
+        wanted = frozenset(order.space.access)
+        others = [place for place, image in there.items() if Rules.of(image).access != wanted]
+        on_all(
+            others, partial(self._change_part, order)
+        )  # nothing is waited for with rules that were taken
+        self._bring_together(order)
+
+    def _bring_together(self, order: Order) -> None:
+        """Have clients use all bricks that there are, then directories be spread over them, then files be where they belong."""
+        parts = self._parts_of(order)
+        volume = self._volume(order, parts)
+        line = volume.export()
+        if any(part.rules.volume != line for part in parts):
+            on_all(self._hosts(parts), lambda host: moving.end(host, order.space.id))
+        first = all(part.rules.volume is None for part in parts)
+        stage = STAGES[
+            min(
+                STAGES.index(part.rules.stage) if part.rules.volume == line else 0 for part in parts
+            )
+        ]
+        on_all(parts, partial(self._tell, volume, "moved" if first else stage))
+        if first or stage == "moved":
+            return
+        moves = self._mover(parts)
+        if stage == "told":
+            parts = self._parts_of(order)
+            served = [(self.servers.host(part.node), part.rules.port) for part in parts]
+            moving.wait_for_clients(served, {rule for part in parts for rule in part.rules.access})
+            moving.move(moves, volume, "spread")
+            on_all(parts, partial(self._tell, volume, "spread"))
+            moving.let_clients_begin_anew()
+        moving.move(moves, volume, "move")
+        on_all(self._parts_of(order), partial(self._tell, volume, "moved"))
+        moving.end(moves, order.space.id)
+
+    def _mover(self, parts: Sequence[Part]) -> Host:
+        """A server that all bricks let in.
+
+        Raises:
+            ServiceError: there is none.
+        """
+        for host in self._hosts(parts):
+            if all(host.address in part.rules.servers for part in parts):
+                return host
+        raise ServiceError(
+            "no server of it is let in by all of its bricks: change its access rules, and try again"
+        )
+
+    def _hosts(self, parts: Iterable[Part]) -> list[Host]:
+        return [self.servers.host(node) for node in sorted({part.node for part in parts})]
+
+    def _make_part(self, order: Order, place: tuple[tuple[str, str], int]) -> None:
+        (node, device), size = place
+        host = self.servers.host(node)
+        rules = Rules(
+            port=bricks.free_port(self.servers.all_on(node)),
+            access=frozenset(order.space.access),
+            servers=self._addresses(order),
+        )
+        self.servers.images.make(host, device, order.space.id, size, rules.text())
+        self._serve(node, order.space.id)
+
+    def _addresses(self, order: Order) -> tuple[str, ...]:
+        """Of all servers of a space."""
+        nodes = sorted({node for node, _ in _places(order)})
+        return tuple(self.servers.host(node).address for node in nodes)
 
     def _grow_part(self, space: str, place: tuple[tuple[str, str], int]) -> None:
         (node, device), size = place
@@ -113,62 +224,85 @@ class GlusterMaker:
 
     def _change_part(self, order: Order, place: tuple[str, str]) -> None:
         node, device = place
-        port = bricks.port_of(self.servers.made_on(node, order.space.id))
-        rules = bricks.rules_text(port, order.space.access)
-        self.servers.images.set_rules(self.servers.host(node), device, order.space.id, rules)
+        before = Rules.of(self.servers.made_on(node, order.space.id))
+        rules = replace(
+            before, access=frozenset(order.space.access), servers=self._addresses(order)
+        )
+        host = self.servers.host(node)
+        self.servers.images.set_rules(host, device, order.space.id, rules.text())
         self._serve(node, order.space.id)
 
     def remove(self, space: str) -> None:
-        """The bricks first, then all else."""
+        """What clients are told and the bricks first, then all else."""
         on_all(self.servers.nodes_of(space), partial(self._remove_part, space))
 
     def _remove_part(self, space: str, node: str) -> None:
         there, host = self.servers.one_on(node, space), self.servers.host(node)
         if there is not None:
             self.servers.images.close(host, there.device, space)
+            moving.end(host, space)
+            telling.forget(host, space)
             bricks.end(host, space)
             self.servers.images.remove(host, there.device, space)
 
     def _serve(self, node: str, space: str) -> None:
         """Start the brick, unless it runs as it is to."""
         host, image = self.servers.host(node), self.servers.made_on(node, space)
-        if not _is_served(host, image, bricks.running(host)):
+        if not _runs(host, image, bricks.running(host)):
             bricks.start(host, image)
+
+    def _tell(self, volume: Volume, stage: Stage, part: Part) -> None:
+        """Write down what clients of a volume are told, and tell them."""
+        host, before = self.servers.host(part.node), part.rules
+        rules = replace(before, volume=volume.export(), stage=stage)
+        if rules != before:
+            self.servers.images.set_rules(host, part.image.device, volume.space, rules.text())
+        if rules.told() != before.told() or not part.told:
+            telling.tell(host, volume, stage != "told")
+
+    def _parts_of(self, order: Order) -> list[Part]:
+        """What is of a space on the servers that it is to be on, by node and device."""
+        nodes = sorted({node for node, _ in order.wanted_shares()})
+        found = on_all(nodes, self._parts_on)
+        return [part for its in found for part in its if part.image.space == order.space.id]
 
     def _parts_on(self, node: str) -> list[Part]:
         images_there = self.servers.all_on(node)
         if not images_there:
             return []
         host = self.servers.host(node)
-        running = bricks.running(host)
-        return [(node, image, _is_served(host, image, running)) for image in images_there]
+        running, told = bricks.running(host), telling.told(host)
+        return [
+            Part(node, image, _runs(host, image, running), _is_told(image, told))
+            for image in images_there
+        ]
 
-    def _found(self, space: str, parts: Iterable[Part], order: Order | None) -> Found:
+    def _found(self, space: str, parts: Sequence[Part], order: Order | None) -> Found:
         """A space of its parts. Where some of them have other rules than are wanted, those are what it has."""
-        by_place = {(node, image.device): image for node, image, _ in parts}
-        wanted = order.wanted_shares().keys() if order is not None else by_place.keys()
-        rules = [_rules_of(image) for image in by_place.values()]
+        places = {part.place for part in parts}
+        wanted = order.wanted_shares().keys() if order is not None else places
+        rules = [part.rules.access if part.made else frozenset() for part in parts]
         asked = frozenset(order.space.access) if order is not None else rules[0]
+        export = self._volume(order, parts, space).export()
         return Found(
             space=space,
-            whole=by_place.keys() == wanted
-            and all(_is_whole(image) and served for _, image, served in parts),
-            shares={place: image.size_bytes for place, image in by_place.items()},
+            whole=places == wanted
+            and all(
+                part.whole and part.rules.stage == "moved" and part.rules.volume == export
+                for part in parts
+            ),
+            shares={part.place: part.image.size_bytes for part in parts},
             access=next((each for each in rules if each != asked), asked),
-            export=self._export(space, by_place, order),
+            export=export,
         )
 
-    def _export(
-        self, space: str, parts: Mapping[tuple[str, str], Image], order: Order | None
-    ) -> str:
-        made = sorted((node, image) for (node, _), image in parts.items() if _is_made(image))
+    def _volume(self, order: Order | None, parts: Iterable[Part], space: str = "") -> Volume:
+        made = sorted((part for part in parts if part.made), key=lambda part: part.place)
         return Volume(
-            space=space,
-            bricks=tuple(
-                (self.servers.host(node).address, bricks.port_of(image)) for node, image in made
-            ),
+            space=order.space.id if order is not None else space,
+            bricks=tuple((self.servers.host(part.node).address, part.rules.port) for part in made),
             stripe_bytes=order.space.stripe_size if order is not None else None,
-        ).export()
+        )
 
 
 def maker(known: Known) -> GlusterMaker:
@@ -178,23 +312,19 @@ def maker(known: Known) -> GlusterMaker:
 
 def needs() -> Needs:
     """Programs of a server."""
-    return bricks.needs() | images.needs()
+    return bricks.needs() | images.needs() | telling.needs() | moving.needs()
 
 
-def _is_made(image: Image) -> bool:
-    return image.state != "unmade"
+def _runs(host: Host, image: Image, running: Mapping[str, str]) -> bool:
+    return image.state != "unmade" and running.get(image.space) == bricks.hash_of(host, image)
 
 
-def _is_whole(image: Image) -> bool:
-    return image.state == "whole" and image.mounted
-
-
-def _is_served(host: Host, image: Image, running: Mapping[str, str]) -> bool:
-    return _is_made(image) and running.get(image.space) == bricks.hash_of(host, image)
-
-
-def _rules_of(image: Image) -> frozenset[Access]:
-    return bricks.access_of(image) if _is_made(image) else frozenset()
+def _is_told(image: Image, told: Told) -> bool:
+    return (
+        image.state != "unmade"
+        and told.runs
+        and told.volumes.get(image.space) == Rules.of(image).told()
+    )
 
 
 def _places(order: Order) -> dict[tuple[str, str], int]:
