@@ -1,17 +1,119 @@
-"""What is done now, a line a step: on standard error also without ``-v``, for clusters and builds that take minutes.
+"""What is done now, and how far it is: on standard error also without ``-v``, for whatever takes minutes.
 
-Steps are records of one logger; the command line prints them. Whatever waits for long says so once a minute.
+Steps are records of one logger; the command line prints them, and is the only one that decides how. Whatever waits for long
+says so once a minute.
 """
 
 from __future__ import annotations
 
+import itertools
 import logging
+import time
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Literal, Self, TypeAlias
 
 STEPS = "wavetank.steps"
+FAR = "wavetank_far"
+"""Attribute of a record that has a ``Far``, beside its words."""
 EVERY = timedelta(minutes=1)
+Unit: TypeAlias = Literal["", "B", "measurements", "steps"]
+_SHORTEST_S = 0.1  # between two records of bytes
+_FIRST_ESTIMATE_S = 2.0
 
 steps = logging.getLogger(STEPS)
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Far:
+    """How far something is.
+
+    Attributes:
+        what: is done: "reading app.strace".
+        number: of it, among all that was begun.
+        state: it has begun, goes on, or has ended, done or not.
+        done: of it, in units.
+        total: of it; None where nobody knows.
+        unit: of both.
+        left_s: seconds that it still takes, estimated; None where nothing tells.
+        say: at once, not only where it takes long.
+        every_s: lines of a log are at least so far apart; 0: each is one.
+    """
+
+    what: str
+    number: int
+    state: Literal["begun", "going", "ended"] = "begun"
+    done: float = 0
+    total: float | None = None
+    unit: Unit = ""
+    left_s: float | None = None
+    say: bool = False
+    every_s: float = 10.0
+
+
+class Doing:
+    """Something that may take long, told while it lasts. Use as a context; ``at`` may be called often."""
+
+    def __init__(self, far: Far) -> None:
+        self._far = far
+        self._began = self._told = 0.0
+
+    def __enter__(self) -> Self:
+        self._began = time.monotonic()
+        _tell(self._far)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """It has ended, before the block does; said once."""
+        if self._far.state != "ended":
+            self._far = replace(self._far, state="ended")
+            _tell(self._far)
+
+    def at(self, done: float, total: float | None = None, left_s: float | None = None) -> None:
+        """Say how far it is.
+
+        Args:
+            done: of the whole, in units.
+            total: where it is known by now, or is another than before.
+            left_s: seconds that it still takes; None: as what is done so far took.
+        """
+        now = time.monotonic()
+        far = self._far
+        total = far.total if total is None else total
+        if left_s is None:
+            if far.unit == "B" and now - self._told < _SHORTEST_S:
+                return
+            left_s = _estimate(far.unit, now - self._began, done, total)
+        self._told = now
+        self._far = replace(far, state="going", done=done, total=total, left_s=left_s)
+        _tell(self._far)
+
+
+def doing(
+    what: str,
+    total: float | None = None,
+    unit: Unit = "",
+    *,
+    say: bool = False,
+    every_s: float = 10.0,
+) -> Doing:
+    """Something that may take long; arguments are those of ``Far``."""
+    return Doing(Far(what, next(_numbers), total=total, unit=unit, say=say, every_s=every_s))
+
+
+def _estimate(unit: Unit, elapsed_s: float, done: float, total: float | None) -> float | None:
+    """Seconds left if it goes on as before; steps do not take the same time each."""
+    if total is None or unit == "steps" or done <= 0 or elapsed_s < _FIRST_ESTIMATE_S:
+        return None
+    return elapsed_s * max(total - done, 0) / done
+
+
+def _tell(far: Far) -> None:
+    steps.info("%s", far.what, extra={FAR: far})
 
 
 class Reminder:

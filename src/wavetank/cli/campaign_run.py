@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from wavetank.compare.comparison import Comparison
 
 
+_GO_ON = ("campaign", "interfere", "try", "papers")
+"""Commands that go on where they ended, when they are given again."""
+
+
 def print_forecast(
     loaded: Loaded, plan: Plan, folder: Path, fresh: bool, output_format: str
 ) -> None:
@@ -134,7 +138,7 @@ def measure_and_compare(
 def _say_how_to_go_on(kept: str) -> None:
     """Name the command that goes on; it is this one, without what would forget the results."""
     context = click.get_current_context(silent=True)
-    if context is not None and context.find_root().invoked_subcommand in ("campaign", "interfere"):
+    if context is not None and context.find_root().invoked_subcommand in _GO_ON:
         again = shlex.join(["wavetank", *(each for each in sys.argv[1:] if each != "--fresh")])
         click.echo(f"wavetank: {kept} kept; run again: {again}", err=True)
 

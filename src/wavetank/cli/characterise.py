@@ -81,6 +81,7 @@ def command(
     from wavetank.measure.tables import characterisation_tables
     from wavetank.model.document.model import Model
     from wavetank.report.plots.characterisation import check_plot_name, save_rates
+    from wavetank.steps import doing, steps
     from wavetank.units import parse_size
 
     requirements = [parse_requirement(text, ("read", "write", "network")) for text in require]
@@ -96,11 +97,8 @@ def command(
         check_plot_name(plot)
     running = find(cluster)
     effort = Effort(file_bytes=file_bytes) if sizes is None else Effort(sizes, file_bytes)
-    found = characterise(
-        running,
-        effort,
-        lambda text: click.echo(f"measuring: {text}", err=True),
-    )
+    with doing(f"characterising {cluster}"):
+        found = characterise(running, effort, lambda text: steps.info("measuring: %s", text))
     if output is not None:
         found.write(output)
     if plot is not None:

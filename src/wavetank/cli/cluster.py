@@ -86,13 +86,17 @@ def up(file: Path, output_format: str, *, keep: bool) -> None:
     from wavetank.cluster import deploy
     from wavetank.cluster.components import CLOUDS
     from wavetank.cluster.spec import read_spec
+    from wavetank.steps import doing, steps
 
     spec = read_spec(file)
-    click.echo(f"bringing up {spec.name}: {_summary(spec)}", err=True)
     if spec.provider in CLOUDS:
-        click.echo(f"{spec.name}: {cluster_cloud.price_words(spec)}", err=True)
+        steps.info("%s: %s", spec.name, cluster_cloud.price_words(spec))
     try:
-        with deploy.coming_up(spec, (lambda: _say_kept(spec)) if keep else None):
+        with (
+            doing(f"bringing up {spec.name}: {_summary(spec)}", say=True) as bringing,
+            deploy.coming_up(spec, (lambda: _say_kept(spec)) if keep else None),
+        ):
+            bringing.end()
             _print_status(spec.name, output_format)
             lost = lost_output()
             if lost is not None:

@@ -14,7 +14,8 @@ from typing import NoReturn
 
 import click
 
-from wavetank.cli.progress import print_steps
+from wavetank.cli.going_on import asked, how_to_go_on
+from wavetank.cli.progress import Mode, show_steps
 from wavetank.cli.streams import outlive_readers
 from wavetank.cli.version import print_version
 from wavetank.errors import WavetankError
@@ -74,6 +75,8 @@ class LazyGroup(click.Group):
         name = args[0]
         if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}")
+        if not ctx.resilient_parsing:
+            asked[:] = [name]
         return super().resolve_command(ctx, args)
 
     def shell_complete(
@@ -102,7 +105,13 @@ class LazyGroup(click.Group):
 @click.option(
     "-v", "--verbose", count=True, help="More progress on standard error; twice for debugging."
 )
-def cli(verbose: int) -> None:
+@click.option(
+    "--progress", type=click.Choice(["auto", "lines", "json"]), default="auto", show_default=True,
+    envvar="WAVETANK_PROGRESS",
+    help="How far long work is, on standard error: one line that is rewritten on a terminal and lines elsewhere, always "
+    "lines, or a JSON object a line.",
+)  # fmt: skip
+def cli(verbose: int, progress: Mode) -> None:
     """Test a scale model of a parallel application's I/O on virtual clusters.
 
     Example: wavetank trace -o run.trace -- mpirun -np 4 ./app
@@ -111,13 +120,17 @@ def cli(verbose: int) -> None:
     logs = logging.StreamHandler(sys.stderr)
     logs.addFilter(lambda record: record.name != STEPS)  # they have lines of their own
     logging.basicConfig(level=level, handlers=[logs], format="%(levelname)s %(name)s: %(message)s")
-    print_steps()
+    show_steps(progress)
+
+
+class _Signalled(SystemExit):
+    """A signal that asks to end."""
 
 
 def _terminate(signum: int, frame: FrameType | None) -> NoReturn:
     """Leave through every ``finally``, as for Ctrl-C, so that nothing is left behind."""
     del frame
-    raise SystemExit(128 + signum)
+    raise _Signalled(128 + signum)
 
 
 def main() -> NoReturn:
@@ -135,8 +148,11 @@ def main() -> NoReturn:
         error.show()
         sys.exit(error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        click.echo("wavetank: interrupted", err=True)
+        click.echo(f"wavetank: interrupted{how_to_go_on()}", err=True)
         sys.exit(130)
+    except _Signalled:
+        click.echo(f"wavetank: ended by a signal{how_to_go_on()}", err=True)
+        raise
     print(end="", flush=True)  # there may be no standard output (>&-)
     if lost.reason:
         click.echo(f"wavetank: cannot write to standard output: {lost.reason}", err=True)

@@ -69,27 +69,30 @@ def command(
     from wavetank.measure.perform import ReplayPerformer, campaign_options
     from wavetank.measure.run import measure, set_up, tear_down
     from wavetank.measure.tables import phase_table
+    from wavetank.steps import doing
 
     read = Kernel.read(kernel)
     if output is not None:
         check_writable(output)
     mapping = mapping or deploy.find(cluster).mapping
     running = find_cluster(cluster, read, mapping, oversubscribe=oversubscribe)
-    click.echo(f"placing input files on {cluster}", err=True)
-    bench = set_up(read, running)
+    with doing(f"placing input files on {cluster}", say=True):
+        bench = set_up(read, running)
     try:
-        click.echo(f"measuring {read.application} with {mapping}, {cache} caches", err=True)
-        measurement = measure(
-            bench,
-            mapping,
-            ReplayPerformer(
-                options=campaign_options(flush=flush, pauses="keep" if pauses == "keep" else "drop")
-            ),
-            repetition=0,
-            order=0,
-            cache="warm" if cache == "warm" else "cold",
-            watch=MachineWatch(),
-        )
+        with doing(f"measuring {read.application} with {mapping}, {cache} caches", say=True):
+            measurement = measure(
+                bench,
+                mapping,
+                ReplayPerformer(
+                    options=campaign_options(
+                        flush=flush, pauses="keep" if pauses == "keep" else "drop"
+                    )
+                ),
+                repetition=0,
+                order=0,
+                cache="warm" if cache == "warm" else "cold",
+                watch=MachineWatch(),
+            )
     finally:
         tear_down(bench)
     if output is not None:

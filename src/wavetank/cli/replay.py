@@ -98,6 +98,7 @@ def command(
     from wavetank.kernel.results.result import ReplayRun
     from wavetank.kernel.tables.results import result_tables
     from wavetank.launchers.registry import launcher
+    from wavetank.steps import doing, steps
 
     _refuse_replay_options(
         program, pauses, compute_size, waiting, flush, verify=verify, direct=direct
@@ -127,11 +128,11 @@ def command(
         settings=settings,
     )
     if prepare:
-        prepare_files(made, root, lambda what: click.echo(what, err=True))
+        prepare_files(made, root, lambda what: steps.info("%s", what))
     elif not root.is_dir():
         raise KernelError(f"{root} is not a directory. Name the one that holds the kernel's files")
     options = _with_cache(options, _dropped(made, root) if drop_caches else "warm, not touched")
-    with scratch_folder() as scratch:
+    with scratch_folder() as scratch, doing(f"replaying {made.application}, {made.n_ranks} ranks"):
         if program == "fio":
             result = run_fio(made, root.resolve(), scratch, timeout_s, flush=flush != "none")
         elif program == "ior":
@@ -141,7 +142,7 @@ def command(
         else:
             result = run_replay(
                 made, root.resolve(), starter, scratch, None, options,
-                tell=lambda what: click.echo(what, err=True),
+                tell=lambda what: steps.info("%s", what),
             )  # fmt: skip
     result = with_settings(result, **dict(options.settings))
     if prepare and (not keep or result.status == "failed"):

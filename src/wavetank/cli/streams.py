@@ -82,10 +82,12 @@ class _Sentences(io.TextIOWrapper):
 
 
 def _size_of(fd: int) -> os.terminal_size:
+    usual = os.terminal_size((80, 24))
     try:
-        return os.get_terminal_size(fd)
+        found = os.get_terminal_size(fd)
     except OSError:
-        return os.terminal_size((80, 24))
+        return usual
+    return found if found.columns else usual  # a terminal that was given no size says 0
 
 
 class _Lasting(io.FileIO):

@@ -52,6 +52,7 @@ from wavetank.model.summary.requirements import make_requirements
 from wavetank.model.summary.run_times import IdleTimes, find_idle, run_times_of_rows
 from wavetank.model.summary.timeline import make_timeline
 from wavetank.model.summary.warnings import left_out, nothing_to_model, shortcomings
+from wavetank.steps import doing
 from wavetank.trace.memory import return_freed_memory, without_collection
 from wavetank.trace.ops import OPS, codes_where
 from wavetank.trace.schema import LEVEL_NAMES, BoolArray, Int64Array, Level, Op, Trace
@@ -79,10 +80,12 @@ def extract_model(
         ModelError: the trace has no operations on files at the levels asked for, or holds what cannot be.
     """
     rules = rules or Rules()
-    with without_collection():
+    with without_collection(), doing("making the model", 4, "steps") as making:
         run = _compressed(trace, rules, ops)
+        making.at(1)
         del trace  # its rows are not needed any more
         activity = _taken_apart(run, rules, ops)
+        making.at(2)
         if not len(activity.data):
             made = approximate_trace(run.trace, _levels(rules), rules.thresholds)
             if made is not None:
@@ -91,6 +94,7 @@ def extract_model(
                     update={"approximation": approximation_of(made, model.files)}
                 )
         found = _phases(run, activity, rules)
+        making.at(3)
         if not found.phases and not found.metadata:
             raise ModelError(nothing_to_model(run.trace, rules))
         return _model(run, activity, found, rules, name, provenance)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from wavetank.errors import TraceError
+from wavetank.steps import doing
 from wavetank.trace import packed
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import Trace
@@ -109,7 +110,8 @@ def open_trace(path: Path) -> Trace:
         TraceError: it is missing, damaged, or of no kind that is known.
     """
     kind = kind_of(path)
-    return read_trace(path, loops=True) if kind == "wavetank" else importer(kind).read(path)
+    with doing(f"reading {path.name}"):
+        return read_trace(path, loops=True) if kind == "wavetank" else importer(kind).read(path)
 
 
 def require_whole(trace: Trace, otherwise: str) -> None:

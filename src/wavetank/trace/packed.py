@@ -12,11 +12,14 @@ import subprocess
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 from wavetank.errors import TraceError
+from wavetank.steps import doing
 
+_LINES_AT_ONCE = 10_000
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -42,14 +45,26 @@ def lines(path: Path) -> Iterator[str]:
     """
     try:
         with (
+            doing(f"reading {path.name}", path.stat().st_size, "B") as reading,
             _unpacked(path) as stream,
             io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace") as text,
         ):
-            yield from text
+            while several := list(islice(text, _LINES_AT_ONCE)):
+                yield from several
+                if (place := _place(stream)) is not None:
+                    reading.at(place)
     except (zlib.error, gzip.BadGzipFile) as error:
         raise EOFError(str(error)) from error
     except OSError as error:
         raise TraceError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _place(stream: IO[bytes]) -> int | None:
+    """Bytes of the file that were read, packed where it is; None where its own program unpacks it."""
+    if isinstance(stream, gzip.GzipFile):
+        packed: IO[bytes] = stream.fileobj
+        return packed.tell()
+    return stream.tell() if stream.seekable() else None
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from wavetank.errors import KernelError
 from wavetank.kernel.document.kernel import Kernel, KernelFile, folders_beforehand
 from wavetank.kernel.preparation.pattern import FILE_STEP, PERIOD, content, pattern
 from wavetank.kernel.preparation.space import written_bytes
+from wavetank.steps import doing
 from wavetank.units import format_size
 
 MARKER = ".wavetank-files.json"
@@ -62,11 +63,7 @@ def prepare_files(
             _remove(root / name)
         for name in folders:
             (root / name).mkdir(exist_ok=True)
-        for name, file, size in missing:
-            if file.members is None:
-                progress(f"writing {name}, {format_size(size)}")
-            _remove(root / name)  # it may be a link to another one of the files
-            write_content(root / name, file.content_id, size)
+        _write(missing, root, progress)
         for file in kernel.files:
             for name, size in file.stored() if file.is_prepared else ():
                 if size == 0 and file.directory:
@@ -80,6 +77,20 @@ def prepare_files(
             _link_names(file, root)
     except OSError as error:
         raise KernelError(f"cannot prepare the kernel's files in {root}: {error}") from error
+
+
+def _write(
+    missing: Sequence[tuple[str, KernelFile, int]], root: Path, progress: Callable[[str], None]
+) -> None:
+    written = 0
+    with doing("writing input files", sum(size for _, _, size in missing), "B") as writing:
+        for name, file, size in missing:
+            if file.members is None:
+                progress(f"writing {name}, {format_size(size)}")
+            _remove(root / name)  # it may be a link to another one of the files
+            for n in content_written(root / name, file.content_id, size):
+                written += n
+                writing.at(written)
 
 
 def _names(kernel: Kernel) -> list[str]:
@@ -143,11 +154,22 @@ def write_content(path: Path, file_id: int, size_bytes: int) -> None:
     Raises:
         OSError: it cannot be written.
     """
+    for _ in content_written(path, file_id, size_bytes):
+        pass
+
+
+def content_written(path: Path, file_id: int, size_bytes: int) -> Iterator[int]:
+    """Write likewise, piece by piece; gives the bytes of each.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     with path.open("wb", buffering=0) as stream:
         for piece in content(file_id, size_bytes):
             view = piece
             while len(view) > 0:
                 view = view[stream.write(view) :]
+            yield len(piece)
         os.fsync(stream.fileno())
 
 
