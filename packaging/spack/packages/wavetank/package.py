@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+from spack.package import *
+
+
+class Wavetank(PythonPackage):
+    """Test scale models of parallel applications' I/O on virtual clusters with real file systems."""
+
+    # A clone is the source: spack dev-build --source-path CLONE wavetank@main
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    variant("service", default=False, description="The service of file systems for tenants")
+    variant("aws", default=False, description="Clusters made of instances of AWS")
+    variant("tables", default=False, description="Tables for pandas and Arrow")
+
+    depends_on("python@3.11:", type=("build", "run"))
+    depends_on("py-hatchling@1.24:", type="build")
+
+    # pyproject.toml has the same names and versions; a test compares them.
+    with default_args(type=("build", "run")):
+        depends_on("py-click@8.1:")
+        depends_on("py-pydantic@2.6:")
+    with default_args(type="run"):
+        depends_on("py-darshan@3.4.4:")
+        depends_on("py-isal@1.5:")
+        depends_on("py-jinja2@3.1:")
+        depends_on("py-matplotlib@3.8:")
+        depends_on("py-numpy@1.26:")
+        depends_on("py-pyyaml@6.0:")
+        depends_on("py-rich@13.7:")
+        depends_on("py-boto3@1.35:", when="+aws")
+        depends_on("py-fastapi@0.115:", when="+service")
+        depends_on("py-httpx2@2.0:", when="+service")
+        depends_on("py-uvicorn@0.30:", when="+service")
+        depends_on("py-pandas@2.1:", when="+tables")
+        depends_on("py-pyarrow@15:", when="+tables")
+
+        # The C parts are built at first use, for the MPI library that is loaded then.
+        depends_on("cmake@3.20:")
+        depends_on("gmake")
+        depends_on("mpi")

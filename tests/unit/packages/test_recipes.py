@@ -1,0 +1,155 @@
+"""Recipes of packages: they name what pyproject.toml and the one table of names have, and what can be made here is made."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import types
+from email.parser import Parser
+from pathlib import Path
+
+import pytest
+
+from waiting import HANG_S
+from wavetank.packages import table
+
+ROOT = Path(__file__).parents[3]
+PACKAGING = ROOT / "packaging"
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+NOT_IN_DEBIAN = {"darshan"}  # its library reads Darshan logs; nothing of it is imported
+DEBIAN_CALLS = {"pyyaml": "python3-yaml"}
+
+
+def needed(*extras: str) -> dict[str, str]:
+    """What a distribution of ours needs: Python's name -> the least version."""
+    project = PYPROJECT["project"]
+    lines = [*project["dependencies"]]
+    for extra in extras:
+        lines += project["optional-dependencies"][extra]
+    return dict(re.fullmatch(r"([\w-]+)>=([\d.]+)", line).groups() for line in lines)
+
+
+class Recipe:
+    """Takes the words of a Spack recipe, as Spack does."""
+
+    def __init__(self):
+        self.depends = {}
+        self.variants = set()
+
+    def module(self):
+        made = types.ModuleType("spack.package")
+        made.PythonPackage = type("PythonPackage", (), {})
+        made.license = made.version = lambda *_, **__: None
+        made.variant = lambda name, **_: self.variants.add(name)
+        made.depends_on = lambda spec, when="", **_: self.depends.update({spec: when})
+        made.default_args = lambda **_: contextlib.nullcontext()
+        made.__all__ = [name for name in vars(made) if not name.startswith("_")]
+        return made
+
+
+def test_the_spack_recipe_needs_what_the_package_needs(monkeypatch):
+    recipe = Recipe()
+    monkeypatch.setitem(sys.modules, "spack", types.ModuleType("spack"))
+    monkeypatch.setitem(sys.modules, "spack.package", recipe.module())
+    path = PACKAGING / "spack/packages/wavetank/package.py"
+    exec(compile(path.read_text(), path, "exec"), {})
+    found = {
+        name.removeprefix("py-"): version.rstrip(":")
+        for name, _, version in (spec.partition("@") for spec in recipe.depends)
+        if name.startswith("py-")
+    }
+    assert found.pop("hatchling") == PYPROJECT["build-system"]["requires"][0].partition(">=")[2]
+    assert found == needed("aws", "service", "tables")
+    assert {when.lstrip("+") for when in recipe.depends.values() if when} == recipe.variants
+    python = PYPROJECT["project"]["requires-python"].lstrip(">=")
+    assert f"python@{python}:" in recipe.depends
+
+
+def control():
+    """Paragraphs of debian/control."""
+    text = (PACKAGING / "debian/control").read_text()
+    return [Parser().parsestr(part) for part in text.strip().split("\n\n")]
+
+
+def relations(field):
+    """Names with the least versions that a field asks for."""
+    words = [each.strip() for each in field.split(",") if each.strip() and "$" not in each]
+    return {
+        name: version.partition(":")[2] or version
+        for name, version in (
+            re.fullmatch(r"(\S+)(?: \(>?= (\S+)\))?", word).groups("") for word in words
+        )
+    }
+
+
+def test_debians_package_needs_what_the_package_needs_by_the_names_of_the_table():
+    source, binary = control()
+    depends = relations(binary["Depends"])
+    python = {
+        DEBIAN_CALLS.get(name, f"python3-{name}"): least
+        for name, least in needed().items()
+        if name not in NOT_IN_DEBIAN
+    }
+    assert {name: least for name, least in depends.items() if name.startswith("python3-")} == python
+    others = {
+        name
+        for field in (binary["Depends"], binary["Recommends"], binary["Suggests"])
+        for name in relations(field)
+        if not name.startswith("python3-")
+    }
+    assert len(others) > 10 and sorted(others - table().keys()) == []
+    assert relations(source["Build-Depends"])["python3"] == PYPROJECT["project"][
+        "requires-python"
+    ].lstrip(">=")
+
+
+def test_the_container_takes_its_packages_from_the_list():
+    text = (PACKAGING / "container/Containerfile").read_text()
+    (copied,) = re.findall(r"^COPY (packaging/.*) /tmp", text, re.MULTILINE)
+    assert all((ROOT / name).is_file() for name in copied.split())
+    assert "install-debian-packages build run" in text and "apt-get install" not in text
+    ignored = (ROOT / ".containerignore").read_text().split()
+    assert not {"native", "src", "packaging", "pyproject.toml", "README.md", "LICENSE"} & set(
+        ignored
+    )
+
+
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("git", "dpkg-source", "dpkg-parsechangelog")))
+    or not (ROOT / ".git").exists(),
+    reason="Debian's dpkg-dev, and a checkout",
+)
+def test_the_debian_source_package_is_made_and_unpacks_to_a_tree_that_builds(tmp_path):
+    def run(*argv):
+        done = subprocess.run(
+            argv, cwd=tmp_path, capture_output=True, text=True, timeout=HANG_S, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    described = Path(run(PACKAGING / "debian-source", tmp_path / "out"))
+    assert sorted(each.suffix for each in described.parent.iterdir()) == [".dsc", ".gz"]
+    run("dpkg-source", "--no-check", "-x", described, tmp_path / "tree")
+    tree = tmp_path / "tree"
+    for name in (
+        "debian/control",
+        "debian/rules",
+        "pyproject.toml",
+        "native/CMakeLists.txt",
+        "src/wavetank/_commit.txt",
+    ):
+        assert (tree / name).is_file(), name
+    assert not (tree / "packaging/debian").exists()
+    licence = (
+        (tree / "debian/copyright")
+        .read_text()
+        .partition("License: BSD-3-Clause\n\nLicense: BSD-3-Clause\n")[2]
+    )
+    assert licence.splitlines()[0] == " BSD 3-Clause License" and "\n\n" not in licence
+    project = PYPROJECT["project"]["version"]
+    version = run("dpkg-parsechangelog", "-l", tree / "debian/changelog", "-S", "Version")
+    assert version.replace("~", ".") == project
