@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from wavetank.launchers.base import Launcher
 
 
+_NEARLY = 0.99
+"""Ranks may move more than the kernel has: they are done when they end."""
+
+
 def _tables() -> Definitions:
     from wavetank.kernel.tables.results import DEFINITIONS
 
@@ -132,7 +136,11 @@ def command(
     elif not root.is_dir():
         raise KernelError(f"{root} is not a directory. Name the one that holds the kernel's files")
     options = _with_cache(options, _dropped(made, root) if drop_caches else "warm, not touched")
-    with scratch_folder() as scratch, doing(f"replaying {made.application}, {made.n_ranks} ranks"):
+    whole = sum(phase.ph_weight for phase in made.phases)
+    with (
+        scratch_folder() as scratch,
+        doing(f"replaying {made.application}, {_ranks(made)}", unit="B") as replaying,
+    ):
         if program == "fio":
             result = run_fio(made, root.resolve(), scratch, timeout_s, flush=flush != "none")
         elif program == "ior":
@@ -143,6 +151,7 @@ def command(
             result = run_replay(
                 made, root.resolve(), starter, scratch, None, options,
                 tell=lambda what: steps.info("%s", what),
+                on_moved=lambda moved: replaying.at(min(moved, int(_NEARLY * whole)), whole),
             )  # fmt: skip
     result = with_settings(result, **dict(options.settings))
     if prepare and (not keep or result.status == "failed"):
@@ -158,6 +167,10 @@ def command(
     if result.status == "failed":
         raise KernelError(f"the replay failed: {result.failure}")
     print_tables(result_tables(made, result), output_format, {"status": result.status})
+
+
+def _ranks(kernel: Kernel) -> str:
+    return "1 rank" if kernel.n_ranks == 1 else f"{kernel.n_ranks} ranks"
 
 
 def starter_of(kernel: Kernel) -> Launcher:

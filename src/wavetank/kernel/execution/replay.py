@@ -17,6 +17,7 @@ from wavetank.kernel.construction.doubts import described
 from wavetank.kernel.document.calls import SHARED_POINTER
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.child_process import run_to_end, wait_until_gone
+from wavetank.kernel.execution.moved import Moved
 from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses
 from wavetank.kernel.lowering.collectives import require_agreement
 from wavetank.kernel.lowering.plan_text import lower
@@ -182,6 +183,7 @@ def run_replay(
     options: ReplayOptions | None = None,
     on_output: Callable[[str, str], None] | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    on_moved: Callable[[int], None] | None = None,
 ) -> ReplayResult:
     """Perform a kernel once.
 
@@ -194,6 +196,8 @@ def run_replay(
         options: how to perform it.
         on_output: is given all that the launcher wrote to standard output and standard error.
         tell: is given a sentence on each rank that makes no progress for long.
+        on_moved: is given the bytes that ranks on this machine have moved so far, about once a second. Looking takes a little of
+            the processor: for progress, not beside measurements.
 
     Returns:
         The result; ``status`` "failed" with the reason when a rank failed, died, or time ran out.
@@ -206,8 +210,11 @@ def run_replay(
     options = options or ReplayOptions()
     argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
     watch = Watch(kernel.n_ranks, tell)
+    moved = None if on_moved is None else Moved(_plan_of(argv), on_moved)
 
     def must_end(seconds: float) -> bool:
+        if moved is not None:
+            moved.look()
         late = seconds >= options.start_patience_s and not watch.has_started
         if late and launcher.mpi_family is not None and launcher.name not in QUEUING:
             return True
@@ -219,7 +226,7 @@ def run_replay(
         argv, options.timeout_s, on_line=watch.line, on_late=watch.close, must_end=must_end
     )
     if status != 0:
-        wait_until_gone(next(word for word in argv if word.startswith("--plan=")))
+        wait_until_gone(_plan_of(argv))
     if on_output is not None:
         on_output(stdout, stderr)
     if status is None and watch.over_for() > 0:
@@ -234,6 +241,11 @@ def run_replay(
             f"the time limit of {options.timeout_s:g} s ran out: {watch.told()}", settings
         )
     return outcome(stdout, stderr, status, kernel.n_ranks, settings)
+
+
+def _plan_of(argv: list[str]) -> str:
+    """The word of a command line by which ranks of this very run are found."""
+    return next(word for word in argv if word.startswith("--plan="))
 
 
 def _not_started(

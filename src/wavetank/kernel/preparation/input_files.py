@@ -82,6 +82,8 @@ def prepare_files(
 def _write(
     missing: Sequence[tuple[str, KernelFile, int]], root: Path, progress: Callable[[str], None]
 ) -> None:
+    if not missing:
+        return
     written = 0
     with doing("writing input files", sum(size for _, _, size in missing), "B") as writing:
         for name, file, size in missing:

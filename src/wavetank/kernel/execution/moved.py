@@ -1,0 +1,51 @@
+"""How much the ranks of a replay on this machine have moved so far, as the kernel of the system counts it.
+
+For progress alone: the count has what the MPI library reads and writes beside, and lacks what goes through mappings.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+_EVERY_S = 1.0
+_AGAIN_S = 10.0  # between two searches for ranks, which read the command lines of all processes
+_RANK = b"wavetank-replay"  # as the system cuts the names of our programs
+_MOVED = re.compile(rb"^(?:rchar|wchar): (\d+)$", re.MULTILINE)
+
+
+class Moved:
+    """Looks after the ranks whose command line holds a word, and tells how many bytes they have moved."""
+
+    def __init__(self, word: str, tell: Callable[[int], None]) -> None:
+        self._word = word.encode()
+        self._tell = tell
+        self._bytes: dict[Path, int] = {}  # by process, also of those that have ended
+        self._next = self._search = 0.0
+
+    def look(self) -> None:
+        """Tell what is new; does nothing most of the time, so that it may be called often."""
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + _EVERY_S
+        if now >= self._search:
+            self._search = now + (_AGAIN_S if self._find() else _EVERY_S)
+        for process in self._bytes:
+            with suppress(OSError):  # it has ended
+                found = _MOVED.findall((process / "io").read_bytes())
+                self._bytes[process] = sum(map(int, found))
+        if moved := sum(self._bytes.values()):
+            self._tell(moved)
+
+    def _find(self) -> bool:
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if (process / "comm").read_bytes().startswith(_RANK) and self._word in (
+                    process / "cmdline"
+                ).read_bytes():
+                    self._bytes.setdefault(process, 0)
+        return bool(self._bytes)
