@@ -97,12 +97,14 @@ def test_what_ends_out_of_turn_is_still_ended(clock, capsys):
 
 def test_a_terminal_has_one_line_that_is_rewritten():
     code = (
-        "import sys, time; from wavetank.cli.progress import show_steps; from wavetank.steps import doing, steps\n"
+        "import sys, time, click; from wavetank.cli.streams import outlive_readers; outlive_readers()\n"
+        "from wavetank.cli.progress import show_steps; from wavetank.steps import doing, steps\n"
         "show_steps('auto')\n"
         "(display,) = steps.handlers\n"
         "with doing('reading big.log', 100, 'B') as reading:\n"
         "    while not display.is_shown: time.sleep(0.02)\n"
         "    reading.at(42); steps.info('a sentence'); time.sleep(0.2)\n"
+        "    click.echo('somebody else', err=True); time.sleep(0.2)\n"
         "print('end', file=sys.stderr)"
     )
     primary, terminal = os.openpty()
@@ -114,6 +116,7 @@ def test_a_terminal_has_one_line_that_is_rewritten():
     for fd in (primary, terminal):
         os.close(fd)
     assert "reading big.log: 42 % of 100 B" in shown and "a sentence\r\n" in shown
+    assert "\r\x1b[2Ksomebody else\r\n" in shown  # and not behind the line
     # The line is gone at the end: it was erased, and the next text is where it was.
     assert shown.endswith("\x1b[1A\x1b[2Kend\r\n")
 

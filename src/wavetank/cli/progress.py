@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 import click
 
+from wavetank.cli.streams import erase_before_lines
 from wavetank.steps import FAR, STEPS, Far, doing, steps
 
 if TYPE_CHECKING:
@@ -238,6 +239,7 @@ class Terminal(_Display):
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+            erase_before_lines(False)
 
     def _start(self) -> None:
         """Show the line: what is done lasts."""
@@ -250,7 +252,9 @@ class Terminal(_Display):
             self._bar = Progress(
                 TextColumn("{task.description}", markup=False), BarColumn(bar_width=20), TimeElapsedColumn(),
                 TextColumn("{task.fields[left]}", markup=False), console=Console(stderr=True), transient=True,
+                redirect_stdout=False, redirect_stderr=False,
             )  # fmt: skip
+            erase_before_lines(True)
             self._bar.add_task("", total=None, left="")
             self._show(self._open[-1][0])
             self._bar.start()

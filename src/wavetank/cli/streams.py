@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TextIO
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
+_ERASE_LINE = "\r\x1b[2K"
 READER_GONE = frozenset({errno.EPIPE, errno.EIO})
 """EPIPE: a pipe's or socket's reader closed it. EIO: the terminal is gone."""
 
@@ -66,8 +67,16 @@ def _lasting(stream: TextIO, lost: Lost | None) -> TextIO:
     )
 
 
+def erase_before_lines(is_shown: bool) -> None:
+    """Whether a line of progress is on the terminal now, which gives way to whatever is told on standard error."""
+    if isinstance(sys.stderr, _Sentences):
+        sys.stderr.before = _ERASE_LINE if is_shown else ""
+
+
 class _Sentences(io.TextIOWrapper):
     """What is told on standard error: whole lines, which a terminal must not cut within a word."""
+
+    before = ""
 
     def write(self, text: str, /) -> int:
         """Write; on a terminal, with line breaks between words. What steers the terminal has its own."""
@@ -75,7 +84,7 @@ class _Sentences(io.TextIOWrapper):
             from wavetank.cli.grid import broken
 
             width = shutil.get_terminal_size(_size_of(self.fileno())).columns
-            super().write(broken(text, width))
+            super().write(self.before + broken(text, width))
         else:
             super().write(text)
         return len(text)
