@@ -1,7 +1,7 @@
 """The public conformance suite of the Container Storage Interface, against the driver as it is deployed: a controller and a node.
 
 The service is a daemon in a process of its own. Its spaces are folders, which the node mounts with mount(8); spaces of NFS are mounted
-by ``test_service_csi_nfs.py``.
+by ``test_service_csi_mounts.py``.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from wavetank.document import explain
-from wavetank.service.core.classes import KINDS
+from wavetank.service.core.classes import KINDS, smallest_bytes
 from wavetank.service.core.records import LARGEST_BYTES, Kind, Space, SpaceRequest
 from wavetank.service.csi.messages import MODES, Message
 from wavetank.service.csi.statuses import CallError, Code, invalid
@@ -63,7 +63,9 @@ def request_of(
     if chosen.get("kind") not in KINDS:
         raise invalid(f"parameter kind of the StorageClass must be one of {', '.join(KINDS)}")
     try:
-        return SpaceRequest(name=space_name(volume), size=_size(chosen["kind"], capacity), **chosen)
+        servers = chosen.get("servers", 1)
+        size = _size(chosen["kind"], servers if isinstance(servers, int) else 1, capacity)
+        return SpaceRequest(name=space_name(volume), size=size, **chosen)
     except ValidationError as error:
         raise invalid(f"no such space can be: {explain(error)}") from error
 
@@ -79,10 +81,10 @@ def see_range(capacity: tuple[int, int]) -> None:
         raise invalid(f"no size is at least {least} and at most {most} bytes")
 
 
-def _size(kind: Kind, capacity: tuple[int, int]) -> int:
+def _size(kind: Kind, servers: int, capacity: tuple[int, int]) -> int:
     see_range(capacity)
     least, most = capacity
-    smallest = KINDS[kind].smallest_bytes
+    smallest = smallest_bytes(kind, servers)
     if least > LARGEST_BYTES or 0 < most < smallest:
         raise CallError(
             Code.OUT_OF_RANGE,

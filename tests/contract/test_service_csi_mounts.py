@@ -1,4 +1,4 @@
-"""A claim on real NFS: a controller over the service's routes, and the driver's command on a node that mounts the space."""
+"""A claim on real servers: a controller over the service's routes, and the driver's command on a node that mounts the space."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 from service_csi import capability
 from spaces_service import MIB, SMALL, Service, serving
 
+import wavetank
 from waiting import HANG_S
 from wavetank import native
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
@@ -42,9 +43,11 @@ class Patient:
         return True
 
 
-@pytest.fixture
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with serving(tmp_path_factory, "csi") as found:
+@pytest.fixture(params=["nfs", "glusterfs"])
+def service(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Service]:
+    with serving(tmp_path_factory, f"csi-{request.param}", request.param) as found:
         yield found
 
 
@@ -52,7 +55,7 @@ def controller_of(service: Service) -> Controller:
     rates = Rates(1e6, 10**6, lambda: 0.0)
     desk = Desk(
         service.store,
-        frozenset({"nfs"}),
+        frozenset({service.kind}),
         service.now,
         service.driver.settle,
         lambda _: None,
@@ -67,7 +70,9 @@ def controller_of(service: Service) -> Controller:
 def test_a_claim_is_mounted_written_grown_and_gone(service: Service) -> None:
     controller, node = controller_of(service), service.ann
     built = native.find(nfs_mount.MOUNT_PROGRAM, "mount NFS on a kernel without a client")
-    parts = {"WAVETANK_NATIVE_DIR": str(built.parents[1])}
+    # The node runs the wavetank that is tested, wherever it was imported from.
+    path = str(Path(wavetank.__file__).parents[1])
+    parts = {"WAVETANK_NATIVE_DIR": str(built.parents[1]), "PYTHONPATH": path}
     command = ["-m", "wavetank", "service", "csi", "--endpoint", f"unix://{SOCKET}"]
     node.start([sys.executable, *command, "--node-id", node.address], log="csi", env=parts)
     node.put(CALL, "/tmp/csi_call.py")
@@ -85,7 +90,7 @@ def test_a_claim_is_mounted_written_grown_and_gone(service: Service) -> None:
         "CreateVolumeRequest",
         name="pvc-1",
         capacity_range=size,
-        parameters={"kind": "nfs"},
+        parameters={"kind": service.kind},
         volume_capabilities=[capability()],
     ).volume.volume_id
     assert on_node("NodeGetInfo") == {"nodeId": node.address}
