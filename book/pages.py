@@ -29,6 +29,11 @@ def pages_of(root: Path) -> Iterator[Path]:
     yield from (page.relative_to(root) for page in sorted(found))
 
 
+def notebooks_of(root: Path) -> Iterator[Path]:
+    """Notebooks of the repository, relative to it."""
+    yield from (file.relative_to(root) for file in (root / "docs").rglob("*.ipynb"))
+
+
 def shown_on(file: Path) -> Path:
     """The page that shows a file which is no page."""
     return file.with_name(f"{file.name}.md")

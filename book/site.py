@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from book import interface, links, schemas
+from book import interface, links, notebooks, schemas
 from book.errors import BookError
 from book.navigation import INDEX, Part, page_toml, parts_of
-from book.pages import Copies, pages_of
+from book.pages import Copies, notebooks_of, pages_of
 
 HERE = Path(__file__).parent
 CONFIGURATION = "zensical.toml"  # by which a folder of a book is known again
@@ -32,7 +32,8 @@ def build(root: Path, output: Path) -> Path:
         Folder of the site.
 
     Raises:
-        BookError: a link leads nowhere, a page is in no part of the book, or the builder refuses a page.
+        BookError: a link leads nowhere, a page is in no part of the book, a cell of a notebook fails, or the builder
+            refuses a page.
     """
     parts = parts_of(root)
     _nothing_left_out(root, parts)
@@ -43,7 +44,7 @@ def build(root: Path, output: Path) -> Path:
     pages = output / "pages"
     pages.mkdir(parents=True)
     _configure(output, parts)
-    copies = Copies(root, pages, {".schema.json": schemas.page})
+    copies = Copies(root, pages, {".schema.json": schemas.page, ".ipynb": notebooks.page})
     for page in pages_of(root):
         copies.add(page)
     with (pages / PYTHON).open("a", encoding="utf-8") as page_of_python:
@@ -57,7 +58,7 @@ def build(root: Path, output: Path) -> Path:
 
 
 def _nothing_left_out(root: Path, parts: list[Part]) -> None:
-    there = {*pages_of(root)} - {HOME, INDEX}
+    there = {*pages_of(root), *notebooks_of(root)} - {HOME, INDEX}
     named = {page for part in parts for page in part.pages()}
     if left_out := sorted(str(page) for page in there - named):
         raise BookError(f"{INDEX} does not name {', '.join(left_out)}. Add a point for each")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
-from book import links
+from book import links, notebooks
 from book.errors import BookError
 from book.navigation import parts_of
 from book.pages import Copies, pages_of
@@ -26,6 +27,10 @@ def test_the_book_is_whole(tmp_path: Path) -> None:
     assert "Trace.events(" in (site / "docs/reference/python.html").read_text()
     example = (site / "examples/aws/campaign.yaml.html").read_text()
     assert "clusters" in example  # shown on a page of its own
+    for notebook in ("look-at-a-log", "compare-two-runs", "from-campaign-to-figure"):
+        shown = (site / f"docs/notebooks/{notebook}.ipynb.html").read_text()  # performed
+        assert "<caption>" in shown or "<pre>" in shown
+        assert shown.count("data:image/svg+xml") == 2
     decision = (site / "docs/decisions/0604-the-book-is-built-by-zensical.html").read_text()
     assert "Report" in decision.partition("md-sidebar--primary")[2]  # by topic
 
@@ -86,6 +91,32 @@ def test_what_is_wrong_with_a_page_is_said_with_its_place(
         return
     with pytest.raises(BookError, match=said):
         copies.add(Path("a.md"))
+
+
+def notebook(folder: Path, *cells: str) -> Path:
+    file = folder / "a.ipynb"
+    found = [{"cell_type": "code", "source": [cell]} for cell in cells]
+    file.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["# A"]}, *found]}))
+    return file
+
+
+def test_a_notebook_shows_what_cells_print_and_their_last_values(tmp_path: Path) -> None:
+    shown = notebooks.page(notebook(tmp_path, "a = 20\nprint(a)", "a + 1", "b = 3"))
+    blocks = [line for line in shown.splitlines() if not line.startswith("~~~~")]
+    assert [line for line in blocks if line][:6] == [
+        "# A",
+        "a = 20",
+        "print(a)",
+        "20",
+        "a + 1",
+        "21",
+    ]
+    assert shown.count("~~~~text") == 2  # an assignment shows nothing
+
+
+def test_a_cell_that_fails_is_named(tmp_path: Path) -> None:
+    with pytest.raises(BookError, match=r"a\.ipynb, cell 3: ZeroDivisionError"):
+        notebooks.page(notebook(tmp_path, "a = 0", "1 / a"))
 
 
 def test_links_to_what_is_no_page_lead_to_a_page_that_shows_it(tmp_path: Path) -> None:
