@@ -18,11 +18,21 @@ WORKERS ?= 3
 NATIVE := build/native
 NATIVE_SOURCES := $(shell find native -type f)
 
-.PHONY: setup setup-test demo test check book bench smoke-aws clean packages packages-test
+# After the packages of the system, what does not wait for each other is made side by side.
+SIDE_BY_SIDE = @$(MAKE) --no-print-directory --jobs=2 --output-sync=line
 
-setup: packages $(VENV)/.installed $(NATIVE)/.installed
+.PHONY: setup setup-test demo test check book bench smoke-aws clean packages packages-test \
+  made made-test check-types check-python check-c
 
-setup-test: packages-test $(VENV)/.installed-dev $(NATIVE)/.installed build/csi-sanity
+setup: packages
+	$(SIDE_BY_SIDE) made
+
+setup-test: packages-test
+	$(SIDE_BY_SIDE) made-test
+
+made: $(VENV)/.installed $(NATIVE)/.installed
+
+made-test: $(VENV)/.installed-dev $(NATIVE)/.installed build/csi-sanity
 
 packages:
 	@packaging/install-debian-packages build run demo
@@ -67,11 +77,18 @@ build:
 demo: setup
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/abyss/demo
 
-check: setup-test
+check: packages-test
+	$(SIDE_BY_SIDE) made-test check-types check-python check-c
+
+check-types: $(VENV)/.installed-dev
+	$(BIN)/mypy
+
+check-python: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check-c: | packages
 	find native -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run --Werror
 
 test: check

@@ -214,6 +214,9 @@ def main() -> None:
     )
     hosts.examine = lambda spec, needs: []
     kills = Kills(how, aws, Path(folder), kind)
+    for clock, once in ((QuickClock(), up), (later(), down)):
+        CloudProvider.clock = clock
+        in_a_process(once)  # so that the account has read how services answer: else each copy does
     aws.reset()
     CloudProvider.clock = QuickClock()
     if how == "down":

@@ -106,10 +106,12 @@ def unknown_options(spec: ClusterSpec, libraries: Path = Path("/usr")) -> list[s
     Only a running glusterd lists its options, but its library holds their names (10.3: 400 of them).
     """
     asked = [name for name in spec.file_system.options if not name.startswith("user.")]
-    library = next(
-        iter(sorted(libraries.glob("lib*/**/glusterfs/*/xlator/mgmt/glusterd.so"))), None
-    )
-    if library is None or not asked:
+    if not asked:
+        return []
+    # lib/x86_64-linux-gnu (Debian), lib64 (Fedora); all of /usr has tens of thousands of folders
+    places = (f"lib*/{arch}glusterfs/*/xlator/mgmt/glusterd.so" for arch in ("", "*/"))
+    library = next(iter(sorted(path for place in places for path in libraries.glob(place))), None)
+    if library is None:
         return []
     version, text = library.parents[2].name, library.read_bytes()
     known = [
