@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from commands_here import COMMANDS, run_here
 from waiting import HANG_S
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
@@ -24,6 +25,8 @@ PARTIAL = f"the trace is PARTIAL: {MISSING}"
 
 
 def run(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    if words[0] in COMMANDS:
+        return run_here(where, *words)
     return subprocess.run(
         [*WAVETANK, *words], cwd=where, capture_output=True, text=True, timeout=HANG_S, check=False
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from commands_here import COMMANDS, run_here
 from waiting import HANG_S, until
 from wavetank import native
 from wavetank.trace.events import unfold
@@ -28,6 +29,8 @@ WRITER = "open('out.bin', 'wb', buffering=0).write(b'x' * 1000)"
 def run(
     where: Path, *arguments: str, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
+    if arguments[0] in COMMANDS and env is None:
+        return run_here(where, *arguments)
     return subprocess.run(
         [*WAVETANK, *arguments], cwd=where, capture_output=True, text=True, timeout=HANG_S, check=False,
         env={**os.environ, **(env or {})},

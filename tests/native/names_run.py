@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from commands_here import COMMANDS, run_here
 from waiting import HANG_S
 from wavetank.model.document.model import Model
 
@@ -27,7 +28,7 @@ class Round:
 
 def wavetank(*argv: str | Path, cwd: Path, errors: bool = False) -> str:
     """Run a command, which must succeed; what it prints, or with ``errors`` what it says on standard error."""
-    done = subprocess.run(
+    done = run_here(cwd, *argv) if argv[0] in COMMANDS else subprocess.run(
         [sys.executable, "-m", "wavetank", *map(str, argv)],
         check=False, cwd=cwd, capture_output=True, text=True, timeout=HANG_S,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, compile_c, need
 
+from commands_here import COMMANDS, run_here
 from wavetank.document import provenance
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.fidelity.certificate import replay_fidelity
@@ -104,6 +105,8 @@ def test_the_kernel_of_an_extrapolated_model_replays_at_its_process_count(
     monkeypatch.chdir(tmp_path)
 
     def wavetank(*arguments: str) -> subprocess.CompletedProcess[str]:
+        if arguments[0] in COMMANDS:
+            return run_here(tmp_path, *arguments)
         return subprocess.run(
             [sys.executable, "-m", "wavetank", *arguments], capture_output=True, text=True, check=False
         )  # fmt: skip

@@ -59,10 +59,13 @@ def test_children_of_several_mpi_ranks_are_replayed(
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(("family", "n"), [("openmpi", 60), ("mpich", 15)])
 def test_many_children_at_once_are_replayed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, family: str, n: int
 ) -> None:
+    """Each is a rank; those of MPICH take a processor while they wait."""
     need(f"libwavetank-trace-{family}.so", "gcc", FAMILIES[family][2][0])
     program = compile_c("forks.c", tmp_path / "forks")
-    check(go_round(family, [str(program), "together", "60"], tmp_path, monkeypatch), tmp_path, 61)
+    check(
+        go_round(family, [str(program), "together", str(n)], tmp_path, monkeypatch), tmp_path, n + 1
+    )

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tracer_run import FAMILIES, compile_c, need
 
+from commands_here import COMMANDS, run_here
 from waiting import HANG_S
 
 DATABASE = """
@@ -29,7 +30,7 @@ PROGRAMS = {
 
 
 def wavetank(*words: str, status: int = 0) -> str:
-    done = subprocess.run(
+    done = run_here(Path.cwd(), *words) if words[0] in COMMANDS else subprocess.run(
         [sys.executable, "-m", "wavetank", *words], capture_output=True, text=True, check=False, timeout=HANG_S,
     )  # fmt: skip
     assert done.returncode == status, done.stdout + done.stderr

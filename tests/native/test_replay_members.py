@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -11,8 +10,8 @@ import pytest
 from names_run import Round, go_round, wavetank
 from tracer_run import need
 
+from commands_here import run_here
 from model_events import unfold
-from waiting import HANG_S
 from wavetank.kernel.document.calls import COPIES
 from wavetank.kernel.document.kernel import Kernel
 
@@ -71,10 +70,7 @@ def test_a_replay_that_turns_to_its_files_in_another_order_is_told(
             order[-1], order[-2] = order[-2], order[-1]  # the sizes differ, and so do the reads
             last = len(order) - 1
     (tmp_path / "turned.json").write_text(json.dumps(turned))
-    done = subprocess.run(
-        [sys.executable, "-m", "wavetank", "diff", "model.json", "turned.json"],
-        cwd=tmp_path, capture_output=True, text=True, check=False, timeout=HANG_S,
-    )  # fmt: skip
+    done = run_here(tmp_path, "diff", "model.json", "turned.json")
     assert done.returncode == 3
     assert "order of visits" in done.stdout
     assert f"rank 0, visit {last}: old" in done.stdout
