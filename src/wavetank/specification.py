@@ -69,8 +69,12 @@ def examine_yaml(
 
 
 def _yaml_body(path: Path, what: str) -> dict[str, Any]:
+    text = read_text(path, f"{what} file", SpecError)
     try:
-        body = yaml.load(read_text(path, f"{what} file", SpecError), Loader=StrictLoader)  # noqa: S506 (a SafeLoader)
+        try:
+            body = yaml.load(text, Loader=QuickLoader)  # noqa: S506 (a SafeLoader)
+        except yaml.YAMLError:
+            body = yaml.load(text, Loader=StrictLoader)  # noqa: S506 (it shows the line)
     except yaml.YAMLError as error:
         raise SpecError(f"{what} file {path} is not valid YAML: {error}") from error
     if body is None:
@@ -92,7 +96,7 @@ def _leave_out(body: dict[str, Any], place: tuple[int | str, ...]) -> None:
     holder.pop(str(key), None)
 
 
-class StrictLoader(yaml.SafeLoader):
+class _Strict(yaml.constructor.SafeConstructor):
     """YAML's plain types only, and no key twice: YAML forbids it, and PyYAML would take the last.
 
     Keys are words: ``on`` is a key of its own, as in YAML 1.2, and not the boolean that it is in YAML 1.1.
@@ -111,3 +115,11 @@ class StrictLoader(yaml.SafeLoader):
                 )
             seen.add(key)
         return super().construct_mapping(node, deep=deep)
+
+
+class StrictLoader(_Strict, yaml.SafeLoader):
+    """In Python: its errors show the line."""
+
+
+class QuickLoader(_Strict, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """By libyaml, where PyYAML has it: a table of prices of 100 kB in a tenth of the time."""

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from datetime import date as Date  # noqa: N812 - the field below is named date
 from decimal import Decimal
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Literal, Self, TypeAlias, TypeVar
@@ -243,10 +244,7 @@ def load_prices(table: str | Path, relative_to: Path | None = None) -> PriceTabl
         SpecError: the file is not a price table.
     """
     if str(table) in shipped_tables():
-        with resources.as_file(
-            resources.files("wavetank.cost").joinpath("data", "prices", f"{table}.yaml")
-        ) as path:
-            return read_yaml(path, PriceTable, "price table")
+        return _shipped(str(table))
     path = (relative_to or Path()) / table
     if not path.is_file():
         raise CostError(
@@ -254,3 +252,10 @@ def load_prices(table: str | Path, relative_to: Path | None = None) -> PriceTabl
             f"come with wavetank: {', '.join(shipped_tables())}.{did_you_mean(str(table), shipped_tables())}"
         )
     return read_yaml(path, PriceTable, "price table")
+
+
+@cache
+def _shipped(name: str) -> PriceTable:
+    place = resources.files("wavetank.cost").joinpath("data", "prices", f"{name}.yaml")
+    with resources.as_file(place) as path:
+        return read_yaml(path, PriceTable, "price table")
