@@ -23,6 +23,7 @@ import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
@@ -35,6 +36,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from aws_policies import SCHEDULER, caller, role_answer, simulated
 from aws_served import Served, efs_call
 from moto.backends import get_backend
+from moto.core import responses
 from moto.ec2.models import amis, ec2_backends
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
@@ -514,5 +516,7 @@ def serve(account: Hostile, told: int = 1) -> None:
 
 
 if __name__ == "__main__":
+    # moto asks Python at each call
+    responses.method_names_from_class = cache(responses.method_names_from_class)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # copies that end
     serve(Hostile())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aws_account import ENVIRONMENT, Emulator, QuickClock
@@ -15,6 +16,20 @@ from wavetank.cluster.needs import Needs
 from wavetank.cluster.remote import hosts
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
+
+
+@pytest.fixture(scope="session", autouse=True)
+def methods_of_clients_are_made_once() -> None:
+    """Else botocore makes all 700 of EC2 for each client, and each test has clients of its own."""
+    client = pytest.importorskip("botocore.client", reason="boto3 is not installed")
+    make, made = client.ClientCreator._create_methods, {}
+
+    def once(self: Any, service: Any) -> Any:
+        if service.service_name not in made:
+            made[service.service_name] = make(self, service)
+        return dict(made[service.service_name])
+
+    client.ClientCreator._create_methods = once
 
 
 @pytest.fixture(scope="session")
