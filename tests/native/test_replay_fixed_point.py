@@ -161,11 +161,10 @@ def test_a_script_whose_processes_hand_files_on(tmp_path, monkeypatch):
     assert (tmp_path / "root" / "two.dat").stat().st_size == 40 * 8192
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_real_assembler(family, tmp_path, monkeypatch):
-    """ABYSS-P of Debian runs on Open MPI; the replay of its kernel under either."""
-    need("libwavetank-trace-openmpi.so", ABYSS, FAMILIES["openmpi"][2][0])
-    need(f"libwavetank-trace-{family}.so", FAMILIES[family][2][0])
+def test_a_real_assembler(tmp_path, monkeypatch):
+    """ABYSS-P of Debian runs on Open MPI, and so does the replay of its kernel."""
+    family = "openmpi"
+    need("libwavetank-trace-openmpi.so", ABYSS, FAMILIES[family][2][0])
     (tmp_path / "work").mkdir()
     write_reads(tmp_path / "work")
     found = go_round(family, command(4), tmp_path, monkeypatch)
