@@ -116,3 +116,28 @@ def test_reframe_runs_exported_tests(folders, tmp_path) -> None:
     assert "1PxCN: slower" in cases["WavetankSlower"]["fail_reason"]
     ((seconds, *_),) = cases["WavetankAgain"]["perfvalues"].values()
     assert seconds == pytest.approx(1.014)  # the median of the repetitions
+
+
+def test_the_report_shows_what_changed_by_the_same_test(folders, tmp_path) -> None:
+    def report(name: str, *more: str):
+        out = tmp_path / "report"
+        return out, CliRunner().invoke(
+            cli, ["report", str(folders[name]), "--against", str(folders["before"]), "-o", str(out), *more]
+        )  # fmt: skip
+
+    out, result = report("slower", "--format", "json")
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(out.read_text())["tables"]["campaign-check"]
+    asked = json.loads(
+        check(folders["slower"], "--against", folders["before"], "--format", "json").stdout
+    )
+    assert [row] == asked["check"]
+    out, result = report("slower")
+    page = out.read_text()
+    assert "Against the earlier results, by I/O time: 1 configuration: 1 slower." in page
+    assert "Change of the I/O time" in page
+    out.unlink()
+    out, result = report("other kernel")
+    assert result.exit_code != 0
+    assert "another kernel" in str(result.exception)
+    assert not out.exists()

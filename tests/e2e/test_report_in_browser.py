@@ -162,6 +162,66 @@ def test_a_filter_keeps_the_rows_with_all_its_words(page) -> None:
     assert all("nfs" in text and "2pxcn" in text for text in shown)
 
 
+def test_rows_of_a_long_table_are_made_when_they_are_asked_for(page) -> None:
+    states = page.execute_script(
+        """const box = document.querySelector('#app2-phase-results');
+           const rows = () => box.querySelectorAll('tbody tr').length;
+           const found = [rows(), box.querySelector('noscript') !== null];
+           box.closest('details').open = true;
+           return new Promise((done) => setTimeout(() => {
+             found.push(rows());
+             box.querySelector('.more-rows button').click();
+             found.push(rows());
+             const input = box.querySelector('input[type=search]');
+             input.value = '2pxcn btio nfs';
+             input.dispatchEvent(new Event('input'));
+             found.push(rows(), box.querySelector('.filter').textContent);
+             const head = [...box.querySelectorAll('th')].findIndex(th => th.textContent.startsWith('Time'));
+             box.querySelectorAll('th button')[head].click();
+             found.push([...box.querySelectorAll('tbody tr')].map(tr => Number(tr.cells[head].dataset.v)));
+             done(found);
+           }, 200))"""
+    )
+    assert states[:4] == [0, True, 50, 250]
+    assert states[4:6] == [41, "41 of 400 rows"]
+    assert states[6] == sorted(states[6])
+
+
+def test_the_explorer_filters_orders_and_takes_a_number_apart(page) -> None:
+    state = """const section = document.getElementById('app1-explore');
+               const set = (at, value) => {
+                 const control = section.querySelectorAll('.controls select, .controls input')[at];
+                 control.value = value;
+                 control.dispatchEvent(new Event('input', {bubbles: true}));
+               };
+               %s
+               return [...section.querySelectorAll('.bars > li')]
+                        .map(li => [li.querySelector('button').textContent, li.querySelector('b').textContent,
+                                    li.querySelector('.place').textContent])"""
+    ranking = page.execute_script(
+        """return [...document.querySelectorAll('#app1-ranking-time tbody tr')].map(
+             row => [`${row.cells[1].textContent}, ${row.cells[2].textContent}`,
+                     row.cells[4].querySelector('b').textContent, row.cells[0].textContent])"""
+    )
+    assert page.execute_script(state % "") == ranking
+    by_rate = page.execute_script(state % "set(0, 'rate'); set(2, '2PxCN');")
+    assert len(by_rate) == 5
+    assert all(
+        ", 2PxCN" in name and "MB/s" in value and place == "" for name, value, place in by_rate
+    )
+    rates = [float(value.split()[0]) for _, value, _ in by_rate]
+    assert rates == sorted(rates, reverse=True)
+    behind = """const row = document.querySelector('%s');
+                row.querySelector('.apart-button').click();
+                const apart = document.querySelector('%s .apart');
+                return [...apart.querySelectorAll('table')].map(t => [t.caption.textContent, t.tBodies[0].rows.length])"""
+    of_bar = page.execute_script(behind % (("#app1-explore .bars > li",) * 2))
+    of_row = page.execute_script(
+        behind % ("#app1-ranking-time tbody tr", "#app1-ranking-time tr.below")
+    )
+    assert of_bar == of_row == [["Repetitions", 3], ["Phases", 6]]
+
+
 def test_marks_say_what_they_stand_for(page) -> None:
     said = page.execute_script(
         """const mark = document.querySelector('svg.plot [data-tip]');

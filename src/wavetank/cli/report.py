@@ -25,10 +25,17 @@ FORMATS = {"html": "html", "markdown": "md", "csv": "csv", "json": "json"}
     show_default=True,
     help="html is for people; csv and json hold all tables in bytes and seconds.",
 )
-def command(campaign: Path, output: Path | None, report_format: str) -> None:
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="BASELINE",
+    help="Say what changed: results folder of an earlier campaign, or a file of 'campaign export'.",
+)
+def command(campaign: Path, output: Path | None, report_format: str, against: Path | None) -> None:
     """Write the report of CAMPAIGN, a folder that 'wavetank campaign run' left.
 
     One HTML file that opens without network: ranking, plots, models, clusters, provenance.
+    With --against it begins with what changed, by the test of 'wavetank campaign check'.
 
     Example: wavetank report results -o report.html
     """
@@ -43,7 +50,7 @@ def command(campaign: Path, output: Path | None, report_format: str) -> None:
         "csv": text_formats.csv_text,
         "json": text_formats.json_text,
     }
-    text = renderers[report_format](read_folder(campaign))
+    text = renderers[report_format](read_folder(campaign, against))
     path = output if output is not None else Path(f"report.{FORMATS[report_format]}")
     if str(path) == "-":
         click.echo(text, nl=False)

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import yaml
 
+from wavetank.campaign.baseline import read_baseline
 from wavetank.campaign.database import SPEC
 from wavetank.campaign.recall import current_comparison
 from wavetank.campaign.results_folder import open_store
 from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
+from wavetank.compare.regression import Check, check
 from wavetank.errors import ReportError
 from wavetank.interfere.load import STUDY
 from wavetank.interfere.recall import current_study, is_study
@@ -33,6 +35,7 @@ class Campaign:
         kernels: by application.
         cluster_specs: cluster -> what its specification says, flat: "data_servers" -> "2".
         together: runs of several groups, of an interference study.
+        check: against earlier results, where that was asked for.
         spec_text: the campaign file as it was written; None where it is gone.
     """
 
@@ -43,6 +46,7 @@ class Campaign:
     cluster_specs: Mapping[str, Mapping[str, str]]
     spec_text: str | None
     together: tuple[TogetherMeasurement, ...] = ()
+    check: Check | None = None
 
     @property
     def applications(self) -> tuple[str, ...]:
@@ -54,13 +58,20 @@ class Campaign:
         return tuple(dict.fromkeys(names))
 
 
-def read_folder(folder: Path) -> Campaign:
+def read_folder(folder: Path, against: Path | None = None) -> Campaign:
     """Read a campaign's folder.
 
+    Args:
+        folder: of the results.
+        against: results folder or baseline of an earlier campaign, to be compared with.
+
     Raises:
-        MeasurementError: it holds no results, or damaged ones.
+        MeasurementError: it holds no results, or damaged ones; or they cannot be compared with the earlier ones.
         ModelError, KernelError, ReportError: a copy of an input in it is damaged.
     """
+    found = None
+    if against is not None:
+        found = check(read_baseline(folder), read_baseline(against))
     with open_store(folder) as store:
         study = is_study(store)
         comparison = current_study(store) if study else current_comparison(store)
@@ -84,6 +95,7 @@ def read_folder(folder: Path) -> Campaign:
             cluster_specs={name: _cluster_spec(store, name) for name in clusters},
             spec_text=_text_or_none(folder / (STUDY if study else SPEC)),
             together=tuple(store.together().values()),
+            check=found,
         )
 
 

@@ -20,7 +20,7 @@ from wavetank.tables.words import DASH, few
 from wavetank.units import format_duration, format_rate
 
 NO_DATA = Cell("no data", None)
-MAX_OTHER_PLACES = 100  # of a ranking by another criterion than the one that was asked for
+MAX_OTHER_PLACES = 50  # of a ranking by another criterion than the one that was asked for
 CRITERIA = {
     "time": "I/O time",
     "cost": "cost of a run",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+from markupsafe import Markup
 
 from wavetank.compare.comparison import Advice, Comparison, Price
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.io_parts import not_on_disk_words
+from wavetank.compare.regression import Check
+from wavetank.compare.tables.check import check_table, summary
 from wavetank.compare.tables.cost import cost_table, other_cost_table
 from wavetank.compare.tables.effects import effects_table
 from wavetank.compare.tables.left_out import dropped_table, not_measured_table
@@ -21,11 +26,14 @@ from wavetank.compare.tables.what_if import what_if_tables
 from wavetank.compare.words import origins_words, place_words
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.tables.lines import ior_table, mdtest_table
+from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import intervals_words
 from wavetank.model.document.model import Model
 from wavetank.model.tables.model_tables import model_tables
 from wavetank.report.gather import Campaign
+from wavetank.report.page.numbers import names_of_surroundings, numbers
 from wavetank.report.page.study_part import StudyPart, study_part
+from wavetank.report.plots.changes import changes
 from wavetank.report.plots.figures import (
     Figure,
     cost_figures,
@@ -36,7 +44,12 @@ from wavetank.report.plots.figures import (
 )
 from wavetank.report.tables.clusters import cluster_tables
 from wavetank.report.tables.kernel import kernel_words
-from wavetank.report.tables.provenance import Surroundings, provenance_table, study_provenance
+from wavetank.report.tables.provenance import (
+    Surroundings,
+    provenance_table,
+    study_provenance,
+    told_once,
+)
 from wavetank.tables.table import Table
 from wavetank.tables.words import estimate_words, money
 from wavetank.units import format_duration, format_rate, format_size
@@ -69,6 +82,15 @@ class ModelPart:
 
 
 @dataclass(frozen=True)
+class RankingPart:
+    """A ranking, and of each row the position of its configuration among the application's."""
+
+    by: str
+    table: Table
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class ApplicationPart:
     """Everything about one application."""
 
@@ -78,7 +100,8 @@ class ApplicationPart:
     origin: str
     advice: tuple[Advice, ...]
     tiles: tuple[Tile, ...]
-    rankings: tuple[Table, ...]
+    rankings: tuple[RankingPart, ...]
+    numbers: Markup | None  # for the page's scripts
     whole_run: Table | None
     baseline: Table | None
     performance: tuple[Figure, ...]
@@ -97,6 +120,16 @@ class ApplicationPart:
 
 
 @dataclass(frozen=True)
+class CheckPart:
+    """What changed against earlier results."""
+
+    summary: str
+    notes: tuple[str, ...]
+    figure: Figure | None
+    table: Table
+
+
+@dataclass(frozen=True)
 class Page:
     """A report."""
 
@@ -111,26 +144,31 @@ class Page:
     price: Price | None
     intervals: str
     measurements: Table
+    common: Mapping[str, Mapping[str, str]]  # facts of all measurements
     surroundings: tuple[Surroundings, ...]
     comparison: Comparison
     spec_text: str | None
     study: StudyPart | None
+    check: CheckPart | None
 
 
 def make_page(campaign: Campaign) -> Page:
     """Put a report together."""
     comparison = campaign.comparison
     study = comparison.interference
+    made_in: list[tuple[Measurement, str]] = []
     if study is None:
         table, surroundings = provenance_table(campaign.measurements)
+        made_in = list(zip(campaign.measurements, names_of_surroundings(table), strict=True))
     else:
         table, surroundings = study_provenance(campaign.together)
+    common, surroundings = told_once(surroundings)
     return Page(
         title=comparison.campaign,
         facts=_facts(campaign),
         notes=comparison.notes,
         applications=tuple(
-            _application(campaign, name, f"app{position}")
+            _application(campaign, name, f"app{position}", made_in)
             for position, name in enumerate(campaign.applications, 1)
         ),
         clusters=cluster_tables(campaign) if comparison.configurations else (),
@@ -142,10 +180,22 @@ def make_page(campaign: Campaign) -> Page:
             [c.n_repetitions for c in comparison.configurations], comparison.confidence
         ),
         measurements=table,
+        common=common,
         surroundings=surroundings,
         comparison=comparison,
         spec_text=campaign.spec_text,
         study=None if study is None else study_part(comparison, study),
+        check=None if campaign.check is None else _check(campaign.check),
+    )
+
+
+def _check(found: Check) -> CheckPart:
+    changed = any(each.change is not None for each in found.verdicts)
+    return CheckPart(
+        summary=f"Against the earlier results, by I/O time: {summary(found)}",
+        notes=found.notes,
+        figure=Figure((("", partial(changes, found.verdicts, "changes")),)) if changed else None,
+        table=check_table(found),
     )
 
 
@@ -170,11 +220,14 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
     )
 
 
-def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
+def _application(
+    campaign: Campaign, name: str, anchor: str, made_in: Sequence[tuple[Measurement, str]]
+) -> ApplicationPart:
     comparison = campaign.comparison
     members = in_rank_order(comparison, name)
     model = campaign.models.get(name)
-    own = [m for m in campaign.measurements if m.application == name]
+    made = [pair for pair in made_in if pair[0].application == name]
+    own = [measurement for measurement, _ in made]
     effects_plot = effects_figure(comparison, name, anchor)
     return ApplicationPart(
         anchor=anchor,
@@ -183,11 +236,10 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         origin=origins_words(members),
         advice=tuple(advice for advice in comparison.advice if advice.application == name),
         tiles=_tiles(comparison, members),
-        rankings=tuple(
-            ranking_table(comparison, ranking)
-            for ranking in sorted(comparison.rankings, key=lambda r: r.by != comparison.rank_by)
-            if ranking.application == name and ranking.places
-        ),
+        rankings=_rankings(comparison, name, members),
+        numbers=numbers(comparison, members, own, [where for _, where in made])
+        if members
+        else None,
         whole_run=_filled(whole_run_table(comparison, members)),
         baseline=_filled(baseline_table(comparison, members)),
         performance=performance_figures(comparison, members, own, model, anchor),
@@ -203,6 +255,22 @@ def _application(campaign: Campaign, name: str, anchor: str) -> ApplicationPart:
         effects=_filled(effects_table(comparison, name)),
         effects_plot=effects_plot,
         model=None if model is None else model_part(model, anchor, campaign.kernels.get(name)),
+    )
+
+
+def _rankings(
+    comparison: Comparison, name: str, members: Sequence[Configuration]
+) -> tuple[RankingPart, ...]:
+    """The one that was asked for first."""
+    position = {each.id: at for at, each in enumerate(members)}
+    return tuple(
+        RankingPart(
+            ranking.by,
+            ranking_table(comparison, ranking),
+            tuple(position[place.configuration] for place in ranking.places),
+        )
+        for ranking in sorted(comparison.rankings, key=lambda r: r.by != comparison.rank_by)
+        if ranking.application == name and ranking.places
     )
 
 

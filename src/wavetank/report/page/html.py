@@ -17,6 +17,13 @@ from wavetank.report.plots.theme import FONTS, css_variables
 from wavetank.tables.table import Interval
 from wavetank.tables.words import printable
 
+SCRIPTS = (
+    "base.js", "amounts.js", "tables.js", "takeapart.js", "explore.js", "behaviour.js"
+)  # fmt: skip
+"""In the order in which they are joined to one."""
+LAZY_ROWS = 60
+"""A table with more rows is text until it is seen, so that a browser makes only the rows that are shown."""
+
 
 def render(campaign: Campaign) -> str:
     """A campaign's report as the text of an HTML file.
@@ -25,7 +32,7 @@ def render(campaign: Campaign) -> str:
     no script but the one whose hash it names.
     """
     templates = files("wavetank.report.page") / "templates"
-    script = (templates / "behaviour.js").read_text(encoding="utf-8")
+    script = "".join((templates / name).read_text(encoding="utf-8") for name in SCRIPTS)
     style = (templates / "style.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     template = _environment().get_template("report.html.j2")
@@ -48,6 +55,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=lambda value: printable(value) if type(value) is str else value,
     )
+    environment.globals["LAZY_ROWS"] = LAZY_ROWS
     environment.filters["svg"] = _svg
     environment.filters["strip"] = _strip
     environment.filters["plain"] = _plain

@@ -101,7 +101,7 @@ def _study(study: StudyPart) -> list[str]:
 
 
 def _of(application: ApplicationPart) -> list[Table]:
-    tables = [*application.rankings]
+    tables = [ranking.table for ranking in application.rankings]
     optional = (
         application.whole_run,
         application.baseline,
@@ -124,7 +124,8 @@ def _of(application: ApplicationPart) -> list[Table]:
 
 
 def _of_all(page: Page) -> list[Table]:
-    tables = [each for each in (page.not_measured, page.dropped) if each is not None]
+    check = None if page.check is None else page.check.table
+    tables = [each for each in (check, page.not_measured, page.dropped) if each is not None]
     return [*tables, *page.clusters, page.measurements]
 
 

@@ -22,6 +22,7 @@ from wavetank.measure.statistics import Estimate
 from wavetank.model.document.model import Model
 from wavetank.report.plots import axes as ax
 from wavetank.report.plots.bars import Quantity, cost_quantity, label
+from wavetank.report.plots.labels import label_points
 from wavetank.report.plots.svg import Plot, new_figure, shorten_apart, styled
 from wavetank.report.plots.theme import LIGHT
 from wavetank.tables.words import change as change_words
@@ -71,12 +72,13 @@ def pareto(
     axes.plot(*zip(*line, strict=True), color=LIGHT["accent"], linewidth=1.2, zorder=1)
     _crosses(axes, plot, points, on_front=False)
     _crosses(axes, plot, points, on_front=True)
-    names = shorten_apart([point.name for point in front], 36)
-    for name_shown, at in list(zip(names, line, strict=True))[:8]:
-        axes.annotate(name_shown, at, (7, 6), textcoords="offset points", fontsize=7.5)
     axes.set(xlabel="I/O time (s)", ylabel=f"cost ({quantity.label})")
     axes.set_xlim(0, 1.12 * max(_ends([point.time for point in points])[1]))
     axes.set_ylim(0, 1.15 * max(_ends([point.cost for point in points])[1]))
+    dots = [(point.time.median, point.cost.median) for point in points]
+    key = label_points(figure, axes, line, shorten_apart([point.name for point in front], 36), dots)
+    if key:
+        plot.caption += f" On the front: {key}."
     return plot
 
 

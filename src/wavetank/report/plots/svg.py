@@ -107,18 +107,22 @@ def inline_svg(plot: Plot) -> str:
         'xmlns:xlink="http://www.w3.org/1999/xlink">'
     )
     text = head + text[text.index(">") + 1 :]
-    used = set(re.findall(r'(?:url\(|xlink:href=")#([^)"]+)', text))
+    used = dict.fromkeys(re.findall(r'(?:url\(|xlink:href=")#([^)"]+)', text))
+    named = {name: f"{plot.name}-{number}" for number, name in enumerate(used)}
     text = re.sub(
         r'\sid="([^"]+)"',
-        lambda match: f' id="{plot.name}-{match[1]}"' if match[1] in used else "",
+        lambda match: f' id="{named[match[1]]}"' if match[1] in named else "",
         text,
     )
     text = re.sub(r"; stroke-line(?:join: miter|cap: butt)", "", text)  # what is so anyway
-    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{plot.name}-\1)", text)
-    text = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{plot.name}-\1"', text)
+    text = re.sub(r"font-family: [^;\"]*;? ?", "", text)  # the page's, for all plots
+    text = re.sub(r' transform="rotate\(-?0 [^)]*\)"', "", text)
+    text = re.sub(r"url\(#([^)]+)\)", lambda match: f"url(#{named[match[1]]})", text)
+    text = re.sub(r'xlink:href="#([^"]+)"', lambda match: f'href="#{named[match[1]]}"', text)
     text = re.sub(r"#[0-9a-f]{6}\b", _variable, text)
     text = re.sub(r"font: ([0-9.]+px) [^;\"]+", r"font-size: \1", text)
     text = re.sub(r"font: (bold|\d+) ([0-9.]+px) [^;\"]+", r"font-weight: \1; font-size: \2", text)
+    text = re.sub(r'style="[^"]*"', lambda match: re.sub(r"([:;]) ", r"\1", match[0]), text)
     text = re.sub(r' (?:d|transform|x|y|width|height)="[^"]*"', _fewer_digits, text)
     return re.sub(r"\s*\n\s*", " ", _with_titles(text, plot))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from wavetank.document import Provenance
@@ -25,11 +25,13 @@ class Surroundings:
 
     Attributes:
         name: "E1", "E2", ...
+        cluster: that they were made on.
         n_measurements: that were made in them.
         facts: group -> name -> value.
     """
 
     name: str
+    cluster: str
     n_measurements: int
     facts: Mapping[str, Mapping[str, str]]
 
@@ -149,6 +151,24 @@ def study_provenance(
     return RUNS.table(_made(runs, made_in)), _each_once(made_in)
 
 
+def told_once(
+    surroundings: Sequence[Surroundings],
+) -> tuple[Mapping[str, Mapping[str, str]], tuple[Surroundings, ...]]:
+    """The facts that all surroundings agree on, and the surroundings without them.
+
+    One alone keeps its facts.
+    """
+    if len(surroundings) < 2:
+        return {}, tuple(surroundings)
+    flat = [_flat(each.facts) for each in surroundings]
+    common = _shared(flat)
+    rest = [{key: value for key, value in facts.items() if key not in common} for facts in flat]
+    return _by_group(common), tuple(
+        replace(each, facts=_by_group(facts))
+        for each, facts in zip(surroundings, rest, strict=True)
+    )
+
+
 def _made(
     runs: Sequence[Run], made_in: Sequence[tuple[Surroundings, tuple[str, ...]]]
 ) -> list[_Made[Run]]:
@@ -164,7 +184,12 @@ def _surroundings(
         groups.setdefault(key, []).append(each)
     shared = {key: _shared(members) for key, members in groups.items()}
     within = {
-        key: Surroundings(f"E{position}", len(groups[key]), _by_group(shared[key]))
+        key: Surroundings(
+            f"E{position}",
+            shared[key]["Cluster", "name"],
+            len(groups[key]),
+            _by_group(shared[key]),
+        )
         for position, key in enumerate(groups, 1)
     }
     return [(within[key], _own(each, shared[key])) for key, each in zip(keys, facts, strict=True)]

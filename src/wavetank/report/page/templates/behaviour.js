@@ -1,20 +1,13 @@
-"use strict";
 // Comforts of the page. All content is there without them.
 (() => {
-  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-  const make = (tag, attributes = {}, text = "") => {
-    const element = document.createElement(tag);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    element.textContent = text;
-    return element;
-  };
-
+  let started = false;
   // One of several variants at a time: time or tick, one ranking or another.
   for (const group of all(".switchable")) {
     const variants = [...group.children].filter((child) => child.classList.contains("variant"));
     const bar = make("div", { class: "switch", role: "group", "aria-label": "What to show" });
     const show = (chosen) => {
       variants.forEach((variant, i) => { variant.hidden = i !== chosen; });
+      if (started) wakeIn(variants[chosen]);
       [...bar.children].forEach((button, i) => button.setAttribute("aria-pressed", String(i === chosen)));
     };
     variants.forEach((variant, i) => {
@@ -26,52 +19,19 @@
     show(0);
   }
 
-  // Tables: sort by a column, keep the rows that hold some words.
-  const keyOf = (row, column) => {
-    const cell = row.cells[column];
-    const raw = cell.dataset.v ?? cell.textContent.trim();
-    const plain = raw.replace(/,/g, "");
-    return plain !== "" && !Number.isNaN(Number(plain)) ? Number(plain) : raw;
-  };
-  const order = (a, b) => {
-    if (typeof a === "number" && typeof b === "number") return a - b;
-    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
-    return a.localeCompare(b, undefined, { numeric: true });
-  };
-  for (const table of all("table[data-sort]")) {
-    const heads = all("thead th", table);
-    const body = table.tBodies[0];
-    if (body.rows.length < 2) continue;
-    heads.forEach((head, column) => {
-      const button = make("button", { type: "button" }, head.textContent);
-      head.replaceChildren(button);
-      button.addEventListener("click", () => {
-        const down = head.getAttribute("aria-sort") === "ascending";
-        heads.forEach((other) => other.removeAttribute("aria-sort"));
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const rows = [...body.rows].map((row) => [keyOf(row, column), row]);
-        rows.sort((a, b) => (down ? order(b[0], a[0]) : order(a[0], b[0])));
-        body.append(...rows.map((pair) => pair[1]));
-      });
+  started = true;
+  all("table").forEach((table) => equip(table));
+  wakeIn(document);
+
+  // In a narrow window a plot is as wide as the window, until it is enlarged.
+  for (const canvas of all(".canvas")) {
+    canvas.classList.add("fit");
+    const button = make("button", { type: "button", class: "enlarge", "aria-pressed": "false" }, "Enlarge");
+    button.addEventListener("click", () => {
+      button.setAttribute("aria-pressed", String(!canvas.classList.toggle("fit")));
+      reachable();
     });
-  }
-  for (const table of all("table[data-filter]")) {
-    const rows = [...table.tBodies[0].rows];
-    const texts = rows.map((row) => row.textContent.toLowerCase());
-    const input = make("input", { type: "search", placeholder: "Filter rows", "aria-label": "Filter the rows of: " + table.caption.textContent });
-    const count = make("span", { "aria-live": "polite" }, `${rows.length} rows`);
-    input.addEventListener("input", () => {
-      const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-      let shown = 0;
-      rows.forEach((row, i) => {
-        row.hidden = !words.every((word) => texts[i].includes(word));
-        if (!row.hidden) shown += 1;
-      });
-      count.textContent = shown === rows.length ? `${shown} rows` : `${shown} of ${rows.length} rows`;
-    });
-    const line = make("div", { class: "filter" });
-    line.append(input, count);
-    table.closest(".scroll").before(line);
+    canvas.after(button);
   }
 
   // What is wider than the window can be scrolled from the keyboard too.
