@@ -33,6 +33,7 @@ STRANGERS_PER_S, STRANGERS_BURST = 1.0, 10
 """How often an address may ask without a valid token."""
 LAST_REQUESTS_S = 10  # that are being answered when the service is told to stop
 CONCURRENT = 1000  # connections; more are answered with 503 at once
+IDLE_S = 20  # a connection is kept so long: longer than httpx does (5 s), so that no request meets its end
 
 
 def serve(
@@ -147,6 +148,7 @@ def _server(app: FastAPI, tls: ssl.SSLContext | None) -> _Server:
         lifespan="off",
         ws="none",
         limit_concurrency=CONCURRENT,
+        timeout_keep_alive=IDLE_S,
         timeout_graceful_shutdown=LAST_REQUESTS_S,
         ssl_context_factory=None if tls is None else lambda *_: tls,
     )
