@@ -12,14 +12,13 @@ import subprocess
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path
 from typing import IO
 
 from wavetank.errors import TraceError
 from wavetank.steps import doing
 
-_LINES_AT_ONCE = 10_000
+_LINES = 10_000  # between two looks at how far it is
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 
 
@@ -49,9 +48,10 @@ def lines(path: Path) -> Iterator[str]:
             _unpacked(path) as stream,
             io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace") as text,
         ):
-            while several := list(islice(text, _LINES_AT_ONCE)):
-                yield from several
-                if (place := _place(stream)) is not None:
+            # one by one: those before the place where a file is cut short count
+            for number, line in enumerate(text, 1):
+                yield line
+                if number % _LINES == 0 and (place := _place(stream)) is not None:
                     reading.at(place)
     except (zlib.error, gzip.BadGzipFile) as error:
         raise EOFError(str(error)) from error
