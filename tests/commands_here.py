@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 from click.testing import CliRunner
 
-from wavetank.cli.main import cli
+from wavetank.cli.main import cli, say
 from wavetank.errors import WavetankError
 
 # They start no program whose output would not be seen here.
@@ -25,12 +25,8 @@ def run_here(where: Path, *words: str | Path) -> subprocess.CompletedProcess[str
         result = CliRunner().invoke(cli, argv, standalone_mode=False)
     error, said = result.exception, io.StringIO()
     status = result.return_value if isinstance(result.return_value, int) else result.exit_code
-    if isinstance(error, WavetankError):
-        print(f"wavetank: {error}", file=said)
-        status = error.exit_status
-    elif isinstance(error, click.ClickException):
-        error.show(said)
-        status = error.exit_code
+    if isinstance(error, WavetankError | click.ClickException):
+        status = say(error, said)
     elif error is not None and not isinstance(error, SystemExit):
         raise error
     return subprocess.CompletedProcess(argv, status, result.stdout, result.stderr + said.getvalue())

@@ -10,7 +10,7 @@ import logging
 import signal
 import sys
 from types import FrameType
-from typing import NoReturn
+from typing import IO, NoReturn
 
 import click
 
@@ -133,6 +133,15 @@ def _terminate(signum: int, frame: FrameType | None) -> NoReturn:
     raise _Signalled(128 + signum)
 
 
+def say(error: WavetankError | click.ClickException, file: IO[str] | None = None) -> int:
+    """Say what is wrong, on standard error unless a file is given; the exit status of it."""
+    if isinstance(error, click.ClickException):
+        error.show(file)
+        return error.exit_code
+    click.echo(f"wavetank: {error}", file, err=True)
+    return error.exit_status
+
+
 def main() -> NoReturn:
     """Entry point: exit status 0 ok, 1 failed, 2 usage, 3 outside tolerance."""
     lost = outlive_readers()
@@ -141,12 +150,8 @@ def main() -> NoReturn:
             signal.signal(signum, _terminate)
     try:
         status = cli.main(standalone_mode=False)
-    except WavetankError as error:
-        click.echo(f"wavetank: {error}", err=True)
-        sys.exit(error.exit_status)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(error.exit_code)
+    except (WavetankError, click.ClickException) as error:
+        sys.exit(say(error))
     except (click.Abort, KeyboardInterrupt):
         click.echo(f"wavetank: interrupted{how_to_go_on()}", err=True)
         sys.exit(130)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
@@ -119,16 +119,17 @@ def _waited(process: subprocess.Popen[str], timeout_s: float | None) -> bool:
 def wait_until_gone(mark: str) -> None:
     """Wait for processes of this machine whose command line holds ``mark``: a launcher may end before its ranks have."""
     ends = time.monotonic() + _GRACE_S
-    while _mentioned(mark.encode()) and time.monotonic() < ends:
+    while any(mentioning(mark)) and time.monotonic() < ends:
         time.sleep(_LOOK_S)
 
 
-def _mentioned(mark: bytes) -> bool:
+def mentioning(mark: str) -> Iterator[Path]:
+    """Folders below /proc of the processes of this machine, but this one, whose command line holds ``mark``."""
+    word = mark.encode()
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended
-            if int(process.name) != os.getpid() and mark in (process / "cmdline").read_bytes():
-                return True
-    return False
+            if int(process.name) != os.getpid() and word in (process / "cmdline").read_bytes():
+                yield process
 
 
 def _end(process: subprocess.Popen[str], output: Sequence[_Reader]) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from wavetank.kernel.execution.child_process import mentioning
+
 _EVERY_S = 1.0
 _AGAIN_S = 10.0  # between two searches for ranks, which read the command lines of all processes
 _RANK = b"wavetank-replay"  # as the system cuts the names of our programs
@@ -21,7 +23,7 @@ class Moved:
     """Looks after the ranks whose command line holds a word, and tells how many bytes they have moved."""
 
     def __init__(self, word: str, tell: Callable[[int], None]) -> None:
-        self._word = word.encode()
+        self._word = word
         self._tell = tell
         self._bytes: dict[Path, int] = {}  # by process, also of those that have ended
         self._next = self._search = 0.0
@@ -42,10 +44,8 @@ class Moved:
             self._tell(moved)
 
     def _find(self) -> bool:
-        for process in Path("/proc").glob("[0-9]*"):
+        for process in mentioning(self._word):
             with suppress(OSError):
-                if (process / "comm").read_bytes().startswith(_RANK) and self._word in (
-                    process / "cmdline"
-                ).read_bytes():
+                if (process / "comm").read_bytes().startswith(_RANK):
                     self._bytes.setdefault(process, 0)
         return bool(self._bytes)
