@@ -61,8 +61,8 @@ def in_aws(machines: deploy.DeployedCluster, *command: str) -> str:
     return "\n".join(said)
 
 
-# All of both suites with one file system; of the others, of the first suite, what differs from it. WAVETANK_TEST_AWS_CHOSEN names
-# other tests for all: "aws-" is all of both suites with each.
+# Both suites with one file system, without what hosts over ssh show; of the others, of the first suite, what differs from it.
+# WAVETANK_TEST_AWS_CHOSEN names other tests for all: "aws-" is all of both suites with each.
 CHOSEN = os.environ.get("WAVETANK_TEST_AWS_CHOSEN")
 CHOSEN_OF = {
     "aws-nfs": "aws-nfs",
