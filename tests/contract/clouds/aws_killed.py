@@ -17,6 +17,7 @@ import shutil
 import signal
 import struct
 import sys
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
@@ -109,7 +110,11 @@ def in_a_process(action: Callable[[], None], at_call: Callable[[int], None] | No
                 _stop_at_calls(calling, waiting)
             action()
             status = 0
+        except BaseException:
+            traceback.print_exc()
+            raise
         finally:
+            sys.stderr.flush()
             os._exit(status)
     os.close(calling)
     os.close(waiting)

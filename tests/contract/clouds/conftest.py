@@ -33,7 +33,7 @@ def methods_of_clients_are_made_once() -> None:
 
 
 @pytest.fixture(scope="session")
-def emulator() -> Iterator[Emulator]:
+def emulator_of_all() -> Iterator[Emulator]:
     found = Emulator()
     try:
         yield found
@@ -42,11 +42,17 @@ def emulator() -> Iterator[Emulator]:
 
 
 @pytest.fixture
+def emulator(emulator_of_all: Emulator) -> Emulator:
+    """An empty account that behaves: the test before may have left neither."""
+    emulator_of_all.reset()
+    return emulator_of_all
+
+
+@pytest.fixture
 def aws(emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Emulator:
     """An empty account, and time that passes by being waited for."""
     from wavetank.cluster.clouds.aws.account import Account
 
-    emulator.reset()
     for key, value in {**ENVIRONMENT, "AWS_ENDPOINT_URL": emulator.url}.items():
         monkeypatch.setenv(key, value)
     monkeypatch.delenv("AWS_PROFILE", raising=False)
