@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,10 +14,12 @@ from wavetank.cluster.namespaces.cgroups import (
     Hierarchies,
     NodeGroup,
     hierarchies,
+    pids_below,
     remove_groups,
     throttle_files,
 )
 from wavetank.cluster.namespaces.disks import limit_disk
+from wavetank.cluster.namespaces.orphans import find_orphans
 from wavetank.errors import ProviderError
 
 # /proc/mounts of Debian 12 with version 2, of Debian 10 with version 1, and of a hybrid
@@ -185,3 +190,43 @@ def test_every_node_gets_a_link_and_an_address_of_its_own() -> None:
     assert "peer name eth0 mtu 9000 netns 41" in lines
     assert "link set p1 master switch up" in lines
     assert len({network.address_of(i) for i in range(132)} | {network.SWITCH_ADDRESS}) == 133
+
+
+class Listed(list[os.DirEntry[str]]):
+    """A directory's entries, as os.scandir gives them."""
+
+    def __enter__(self) -> Iterator[os.DirEntry[str]]:
+        return iter(self)
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __next__(self) -> os.DirEntry[str]:
+        if not self:
+            raise StopIteration
+        return self.pop(0)
+
+
+@pytest.mark.parametrize("goes", ["wavetank", "wavetank/lab-0a1b2c3d", "wavetank/lab-0a1b2c3d/c1"])
+def test_groups_of_other_clusters_may_go_while_they_are_looked_for(
+    goes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each was in the list of the directory above it, and is gone when it is looked into."""
+    for node in ("c1", "c2"):
+        (tmp_path / "wavetank/lab-0a1b2c3d" / node).mkdir(parents=True)
+        (tmp_path / "wavetank/lab-0a1b2c3d" / node / "cgroup.procs").write_text("4242\n")
+    real, above = os.scandir, (tmp_path / goes).parent
+
+    def scandir(path: str) -> Listed:
+        with real(path) as entries:
+            found = Listed(entries)
+        if Path(path) == above:
+            patch.undo()
+            shutil.rmtree(tmp_path / goes)
+        return found
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", scandir)
+        assert pids_below(tmp_path) == ({4242} if goes.endswith("c1") else set())
+    found = find_orphans(Hierarchies({}, tmp_path, frozenset()))
+    assert [orphan for orphan in found if orphan.cluster == "lab"] == []

@@ -318,10 +318,18 @@ def _is_inside_node(pid: int) -> bool:
 def pids_below(top: Path) -> set[int]:
     """The processes of a group and the groups below it, without this one."""
     found: set[int] = set()
-    for procs in [top / "cgroup.procs", *top.rglob("cgroup.procs")]:
+    for directory in groups_from_below(top):
         with contextlib.suppress(OSError):
-            found |= {int(pid) for pid in procs.read_text().split()}
+            found |= {int(pid) for pid in (directory / "cgroup.procs").read_text().split()}
     return found - {0, os.getpid()}
+
+
+def groups_from_below(top: Path) -> list[Path]:
+    """The directories of a group and of those below it, each before the one that it is in; those that go meanwhile may be left out.
+
+    Other clusters come and go while one is looked for: os.walk passes over what is gone, Path.rglob ends with an error.
+    """
+    return [Path(directory) for directory, _, _ in os.walk(top, topdown=False)]
 
 
 def remove_groups(group: str, where: Hierarchies) -> None:
@@ -332,12 +340,7 @@ def remove_groups(group: str, where: Hierarchies) -> None:
     """
     for root in where.roots():
         top = root / group
-        below = (
-            sorted((path for path in top.rglob("*") if path.is_dir()), reverse=True)
-            if top.is_dir()
-            else []
-        )
-        for directory in [*below, top]:
+        for directory in groups_from_below(top):
             _remove_group(directory)
         with contextlib.suppress(OSError):
             top.parent.rmdir()

@@ -125,7 +125,10 @@ def _journal(directory: Path, pids: Collection[int]) -> str:
 def _groups(where: Hierarchies, marked: dict[Path, set[int]]) -> list[Orphan]:
     owner = {pid: directory for directory, pids in marked.items() for pid in pids}
     found: dict[str, Orphan] = {}
-    paths = {path for root in where.roots() for path in (root / "wavetank").glob("*")}
+    paths = set[Path]()
+    for root in where.roots():
+        with contextlib.suppress(FileNotFoundError):  # the last cluster goes down just now
+            paths |= set((root / "wavetank").iterdir())
     for name in sorted({path.name for path in paths if path.is_dir()}):
         named = _GROUP.fullmatch(name)
         if named is None:
