@@ -17,7 +17,8 @@ from wavetank.campaign.spec import Budget, CampaignSpec
 from wavetank.campaign.store import Key, Store
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
-from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
+from wavetank.cost.hours import SECONDS_PER_HOUR
+from wavetank.cost.prices import PriceTable
 from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.guests import is_comparable
 from wavetank.measure.result import Measurement

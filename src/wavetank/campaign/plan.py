@@ -22,7 +22,8 @@ from wavetank.campaign.variant_files import space_needed
 from wavetank.compare.comparison import NotMeasured
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
-from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
+from wavetank.cost.hours import SECONDS_PER_HOUR
+from wavetank.cost.prices import PriceTable
 from wavetank.errors import CostError, MeasurementError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks

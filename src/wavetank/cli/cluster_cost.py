@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from wavetank.cli.currency import origin_words, prices_in
 from wavetank.cluster.components import CLOUDS, MAKES_NODES, MANAGED
+from wavetank.cost.hours import HOURS_PER_MONTH, per_month
 from wavetank.tables.table import Column, Definition, Table
 from wavetank.tables.words import plain_words
 
@@ -33,9 +34,7 @@ class _Priced:
     @property
     def per_month(self) -> float | None:
         """Of all, where they stay up; two decimals."""
-        from wavetank.cost.prices import HOURS_PER_MONTH
-
-        return None if self.all is None else round(HOURS_PER_MONTH * float(self.all), 2)
+        return None if self.all is None else round(per_month(float(self.all)), 2)
 
 
 COST_PER_HOUR: Definition[_Priced] = Definition(
@@ -54,7 +53,7 @@ COST_PER_HOUR: Definition[_Priced] = Definition(
             lambda i: i.per_month,
             unit="currency",
             show=plain_words,
-            help="where it stays up, 730 h",
+            help=f"where it stays up, {HOURS_PER_MONTH} h",
         ),
     ),
     command="cluster plan",
@@ -121,7 +120,6 @@ def _included_words(
 ) -> Iterator[str]:
     """What of storage and of data transfer is in the total."""
     from wavetank.cluster.managed import is_paid_by_moved
-    from wavetank.cost.prices import HOURS_PER_MONTH
     from wavetank.cost.storage import says_storage
 
     if not says_storage(spec):

@@ -10,7 +10,7 @@ from wavetank.cli.output import print_tables, prints
 from wavetank.tables.table import Column, Definition
 
 if TYPE_CHECKING:
-    from wavetank.doctor import Finding
+    from wavetank.doctor.finding import Finding
 
 ABILITIES: Definition[Finding] = Definition(
     "this-machine",
@@ -49,7 +49,7 @@ def command(again: bool, build: bool, output_format: str) -> None:
     """
     from wavetank import native
     from wavetank.cluster.guests import kvm_probe
-    from wavetank.doctor import can_work, examine
+    from wavetank.doctor.examination import can_work, examine
     from wavetank.errors import WavetankError
 
     if again:

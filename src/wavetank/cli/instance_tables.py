@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from wavetank.cost.hours import HOURS_PER_MONTH, per_month
 from wavetank.tables.shapes import facts
 from wavetank.tables.table import Amount, Cell, Column, Definition
 from wavetank.tables.words import DASH, plain_words
@@ -26,9 +27,10 @@ def _per_h(candidate: Candidate, currency: str) -> Cell:
 
 
 def _per_month(per_h: Decimal | None, currency: str) -> Amount | None:
-    from wavetank.cost.prices import HOURS_PER_MONTH
+    return None if per_h is None else Amount(per_month(per_h), currency)
 
-    return None if per_h is None else Amount(HOURS_PER_MONTH * per_h, currency)
+
+_STAYS_UP = f"that stays up, {HOURS_PER_MONTH} h"
 
 
 def _size(size_bytes: int) -> Cell:
@@ -50,7 +52,7 @@ CANDIDATES: Definition[tuple[Candidate, str]] = Definition(
         Column("io", "I/O nodes", lambda i: i[0].n_io, kind="integer"),
         Column("cluster_per_h", "Cluster per hour", lambda i: _per_h(*i), unit="currency"),
         Column("cluster_per_month", "Cluster per month", lambda i: _per_month(i[0].price_per_h, i[1]), unit="currency",
-               help="that stays up, 730 h"),
+               help=_STAYS_UP),
         Column("cores", "Cores", lambda i: i[0].kind.cores, kind="integer"),
         Column("memory", "Memory", lambda i: i[0].kind.memory_bytes, unit="B"),
         Column("network", "Network", lambda i: i[0].kind.network_baseline_bytes_per_s, unit="B/s"),
@@ -106,7 +108,7 @@ PRICES: Definition[tuple[str, PriceTable]] = Definition(
             "Price per month",
             lambda i: _per_month(i[1].instances[i[0]], i[1].currency),
             unit="currency",
-            help="that stays up, 730 h",
+            help=_STAYS_UP,
         ),
         Column("currency", "Currency", lambda i: i[1].currency),
         Column("billing", "Billing", lambda i: str(i[1].billing)),

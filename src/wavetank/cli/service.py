@@ -10,66 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wavetank.cli.output import print_tables, prints
+from wavetank.cli.service_tables import DEVICES, TENANTS, TOKENS
 from wavetank.cli.space import size_of
 from wavetank.errors import ServiceError, UsageError
-from wavetank.tables.table import Column, Definition
 
 if TYPE_CHECKING:
     from wavetank.service.client.connection import Connection
-    from wavetank.service.core.answers import TenantAnswer
-    from wavetank.service.core.records import Device, Held, Token
+    from wavetank.service.core.records import Held
 
 FOLDER = "/var/lib/wavetank/service"
 EXTRA = "the service needs more Python packages: pip install 'wavetank[service]'"
-
-TENANTS: Definition[TenantAnswer] = Definition(
-    "tenants",
-    "Tenants",
-    (
-        Column("name", "Name", lambda i: i.name),
-        Column("used_bytes", "Used", lambda i: i.used.bytes, kind="integer", unit="B"),
-        Column("quota_bytes", "of", lambda i: i.quota.bytes, kind="integer", unit="B"),
-        Column("used_servers", "Dedicated servers", lambda i: i.used.servers, kind="integer"),
-        Column("quota_servers", "of", lambda i: i.quota.servers, kind="integer"),
-        Column("used_spaces", "Spaces", lambda i: i.used.spaces, kind="integer"),
-        Column("quota_spaces", "of", lambda i: i.quota.spaces, kind="integer"),
-    ),
-    command="service tenant list",
-)
-
-TOKENS: Definition[Token] = Definition(
-    "tokens",
-    "Tokens",
-    (
-        Column("id", "Identity", lambda i: i.id),
-        Column("tenant", "Tenant", lambda i: i.tenant),
-        Column("created_utc", "Made (UTC)", lambda i: i.created_utc.isoformat(timespec="seconds")),
-        Column(
-            "expires_utc",
-            "Expires (UTC)",
-            lambda i: (
-                None if i.expires_utc is None else i.expires_utc.isoformat(timespec="seconds")
-            ),
-        ),
-    ),
-    command="service token list",
-)
-
-DEVICES: Definition[tuple[Held, Device]] = Definition(
-    "devices-of-servers",
-    "Servers",
-    (
-        Column("node", "Server", lambda i: i[0].server.node),
-        Column("device", "Device", lambda i: i[1].name),
-        Column("size_bytes", "Size", lambda i: i[1].size, kind="integer", unit="B"),
-        Column("free_bytes", "Free", lambda i: i[0].free[i[1].name], kind="integer", unit="B"),
-        Column("kinds", "Kinds", lambda i: ", ".join(i[0].server.kinds)),
-        Column("tenants", "Tenants", lambda i: ", ".join(sorted(i[0].tenants)) or None),
-        Column("dedicated_to", "Dedicated to", lambda i: i[0].dedicated_to),
-    ),
-    command="service server list",
-)
-DEFINITIONS = (TENANTS, TOKENS, DEVICES)
 
 
 @click.group()

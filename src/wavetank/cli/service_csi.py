@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.space import service_of_tenant
+from wavetank.cli.space_service import service_of_tenant
 from wavetank.errors import ServiceError, UsageError
 
 if TYPE_CHECKING:

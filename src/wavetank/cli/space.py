@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,19 +12,18 @@ import click
 from wavetank.cli.output import print_tables, prints
 from wavetank.cli.space_check import check
 from wavetank.cli.space_mount import mount
+from wavetank.cli.space_service import service_of_tenant
 from wavetank.cli.table_sets import (
     choice_definitions,
     space_definitions,
     spaces_definitions,
 )
-from wavetank.errors import ServiceError, UsageError
+from wavetank.errors import UsageError
 
 if TYPE_CHECKING:
     from wavetank.service.client.spaces import Spaces
     from wavetank.service.core.records import Access, Space
 
-URL, TOKEN, AUTHORITY = "WAVETANK_SERVICE", "WAVETANK_TOKEN", "WAVETANK_SERVICE_CA"
-"""Variables of the environment: a token in an argument could be read by every user of the machine."""
 PAUSE_S = 0.5
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,30 +64,6 @@ def command() -> None:
 
     Example: wavetank space create data --size 10GiB --kind nfs --access 10.0.0.0/24 --wait
     """
-
-
-@contextmanager
-def service_of_tenant() -> Iterator[Spaces]:
-    """The service that the environment names.
-
-    Raises:
-        UsageError: it names none, or no token.
-    """
-    url, token, authority = (os.environ.get(name) for name in (URL, TOKEN, AUTHORITY))
-    if not url or not token:
-        missing = " and ".join(name for name, value in ((URL, url), (TOKEN, token)) if not value)
-        raise UsageError(
-            f"set {missing} in the environment: {URL} is the URL of the service, {TOKEN} a token of yours from its administrator"
-        )
-    try:
-        from wavetank.service.client.connection import as_tenant
-        from wavetank.service.client.spaces import Spaces
-    except ModuleNotFoundError as error:
-        raise ServiceError(
-            f"spaces need more Python packages: pip install 'wavetank[service]' ({error.name} is missing)"
-        ) from error
-    with as_tenant(url, token, Path(authority) if authority else None) as connection:
-        yield Spaces(connection)
 
 
 def wait_option(command: F) -> F:

@@ -13,6 +13,7 @@ import click
 
 from wavetank.cli.output import print_tables, prints
 from wavetank.cli.space_mount import is_of
+from wavetank.cli.space_service import service_of_tenant
 from wavetank.errors import KernelError, UsageError
 
 if TYPE_CHECKING:
@@ -79,7 +80,6 @@ def check(
 
     Example: wavetank space check data --for app.kernel.json --within 60s --at /mnt
     """
-    from wavetank.cli.space import service_of_tenant
     from wavetank.cli.space_for import limit_of
     from wavetank.cli.space_tables import CHECK
     from wavetank.kernel.document.kernel import Kernel

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.space_service import service_of_tenant
 from wavetank.errors import ServiceError, UsageError, WavetankError
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ def mount(name: str, folder: Path, printed: bool) -> None:
 
     Example: wavetank space mount data /mnt/data
     """
-    from wavetank.cli.space import service_of_tenant
     from wavetank.cluster.namespaces.host import NamespaceHost
     from wavetank.service.csi.mounts import mounts_at
 

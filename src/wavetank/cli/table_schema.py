@@ -17,7 +17,7 @@ from wavetank.cli import (
     instance_tables,
     interfere,
     papers,
-    service,
+    service_tables,
     show,
     space_tables,
 )
@@ -37,7 +37,7 @@ from wavetank.tables.table import Definition
 
 _COMMANDS = (
     campaign_tables, cluster_bill, cluster_cloud, cluster_cost, cluster_plan, cluster_tables, doctor, fit, instance_tables, interfere,
-    papers, service, show, space_tables,
+    papers, service_tables, show, space_tables,
 )  # fmt: skip
 DEFINITIONS: tuple[Definition[Any], ...] = (
     *COMPARISON, CHECK, STORED, *STUDY, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, DIFFERENCES, TRACE, RANKS, CALLS,

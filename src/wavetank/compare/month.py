@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from wavetank.compare.configuration import Configuration
-from wavetank.cost.prices import HOURS_PER_MONTH, SECONDS_PER_HOUR
+from wavetank.cost.hours import HOURS_PER_MONTH, SECONDS_PER_HOUR, per_month
 from wavetank.measure.statistics import Estimate, mapped
 
 
@@ -51,7 +51,7 @@ def month_of(configuration: Configuration, runs: int) -> Month | None:
     servers = None
     if whole is not None and cost.staying_per_h is not None:
         stays = cost.staying_per_h + cost.storage_per_h
-        standing = float(HOURS_PER_MONTH * stays)
+        standing = float(per_month(stays))
         rented = _times(runs, per_h - stays)
         servers = mapped(whole, lambda time_s: standing + rented(time_s))
     return Month(
@@ -59,7 +59,7 @@ def month_of(configuration: Configuration, runs: int) -> Month | None:
         io=mapped(configuration.io_time_s, _times(runs, per_h)),
         runs_alone=alone,
         servers_up=servers,
-        all_up=HOURS_PER_MONTH * per_h,
+        all_up=per_month(per_h),
         busy_percent=None
         if whole is None
         else mapped(

@@ -12,7 +12,8 @@ from decimal import ROUND_UP, Decimal
 
 from pydantic import Field
 
-from wavetank.cost.prices import HOURS_PER_MONTH, SECONDS_PER_HOUR, PriceTable
+from wavetank.cost.hours import SECONDS_PER_HOUR, per_hour
+from wavetank.cost.prices import PriceTable
 from wavetank.cost.storage import StorageUse, storage_per_month, storage_words
 from wavetank.document import Record
 from wavetank.errors import CostError
@@ -228,7 +229,7 @@ def _price(used: Used, table: PriceTable) -> tuple[Decimal | None, Decimal]:
             used.number * PUBLIC_ADDRESS_PER_H * billed_s / SECONDS_PER_HOUR,
         )
     price = table.storage_price(used.use.name)
-    all_per_h = storage_per_month(used.use, price) / HOURS_PER_MONTH
+    all_per_h = per_hour(storage_per_month(used.use, price))
     amount = all_per_h * billed_s / SECONDS_PER_HOUR
     if used.use.throughput_bytes_per_s is None:  # elastic: by what moved
         amount += Decimal(used.read_bytes) / GB * (price.per_gb_read or 0)

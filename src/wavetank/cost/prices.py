@@ -17,6 +17,7 @@ from typing import Literal, Self, TypeAlias, TypeVar
 from pydantic import Field, model_validator
 
 from wavetank.cost.exchange import ExchangeRate
+from wavetank.cost.hours import SECONDS_PER_HOUR
 from wavetank.document import Record
 from wavetank.errors import CostError
 from wavetank.nearest import did_you_mean
@@ -26,9 +27,6 @@ from wavetank.units import GB, Duration
 P = TypeVar("P")
 R = TypeVar("R", bound=Record)
 Purchase: TypeAlias = Literal["on-demand", "spot", "reserved", "other"]
-SECONDS_PER_HOUR = 3600
-HOURS_PER_MONTH = 730
-"""As in the calculator of AWS; a bill goes by the days of its month."""
 
 
 class Billing(Record):

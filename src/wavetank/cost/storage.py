@@ -19,7 +19,8 @@ from wavetank.cluster.managed import (
 )
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
-from wavetank.cost.prices import HOURS_PER_MONTH, PriceTable, StoragePrice
+from wavetank.cost.hours import per_hour
+from wavetank.cost.prices import PriceTable, StoragePrice
 from wavetank.errors import CostError
 from wavetank.units import GIB, MIB, exact_size
 
@@ -124,4 +125,4 @@ def storage_per_h(uses: Iterable[StorageUse], table: PriceTable) -> Decimal:
         CostError: the table lacks a price.
     """
     total = sum((storage_per_month(use, table.storage_price(use.name)) for use in uses), Decimal(0))
-    return total / HOURS_PER_MONTH
+    return per_hour(total)

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from waiting import HANG_S
-from wavetank import doctor
 from wavetank.cli.doctor import command
 from wavetank.cluster.guests import hypervisors, kvm_probe, qemu
+from wavetank.doctor import examination
 from wavetank.errors import ProviderError
 
 
@@ -102,8 +102,8 @@ def test_the_doctor_forgets_where_it_is_told_to_and_not_else(
 ) -> None:
     did: list[str] = []
     monkeypatch.setattr(kvm_probe, "forget", lambda: did.append("forgot"))
-    monkeypatch.setattr(doctor, "examine", lambda: did.append("examined") or [])
-    monkeypatch.setattr(doctor, "can_work", lambda _findings: True)
+    monkeypatch.setattr(examination, "examine", lambda: did.append("examined") or [])
+    monkeypatch.setattr(examination, "can_work", lambda _findings: True)
     for words in ([], ["--again"]):
         assert CliRunner().invoke(command, words).exit_code == 0
     assert did == ["examined", "forgot", "examined"]

@@ -10,21 +10,25 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from wavetank import doctor, native, programs
+from wavetank import native, programs
 from wavetank.cli.doctor import command
 from wavetank.cluster import registry
 from wavetank.cluster.namespaces import user
 from wavetank.cluster.needs import needs_by_node
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.doctor import clusters, software
+from wavetank.doctor import finding as looking
+from wavetank.doctor.examination import examine
+from wavetank.doctor.finding import Finding
 from wavetank.launchers.version import version_text
 
 
-def finding(ability: str) -> doctor.Finding:
-    return next(found for found in doctor.examine() if found.ability == ability)
+def finding(ability: str) -> Finding:
+    return next(found for found in examine() if found.ability == ability)
 
 
 def test_whatever_is_missing_comes_with_its_cost_and_its_remedy() -> None:
-    for found in doctor.examine():
+    for found in examine():
         assert found.state == "ok" or (found.cost and found.remedy), found
 
 
@@ -51,7 +55,7 @@ def test_doctor_and_driver_find_programs_in_the_same_places(
             program.chmod(0o755)
     monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path / "system"))
     monkeypatch.setenv("PATH", str(tmp_path / "own"))
-    monkeypatch.setattr(doctor, "_kernel_has", lambda name: False)
+    monkeypatch.setattr(clusters, "kernel_has", lambda name: False)
     spec = ClusterSpec.model_validate(
         {
             "name": "lab",
@@ -93,7 +97,7 @@ def test_a_user_with_namespaces_is_told_what_can_be_had(monkeypatch: pytest.Monk
 def test_a_kernel_without_nfs_uses_our_mount_where_it_is_built(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(doctor, "_kernel_has", lambda name: False)
+    monkeypatch.setattr(clusters, "kernel_has", lambda name: False)
     monkeypatch.setattr(native, "built", lambda name: name == "bin/wavetank-nfs-mount")
     assert finding("NFS client").found == "our FUSE mount; the kernel has none"
 
@@ -108,13 +112,13 @@ def test_a_module_that_modprobe_knows_counts_as_there(monkeypatch: pytest.Monkey
         asked.append(argv)
         return Done()
 
-    monkeypatch.setattr(doctor, "find_program", lambda name: f"/sbin/{name}")
-    assert doctor._kernel_has("no-such-file-system", run)  # type: ignore[arg-type]
+    monkeypatch.setattr(looking, "find_program", lambda name: f"/sbin/{name}")
+    assert looking.kernel_has("no-such-file-system", run)  # type: ignore[arg-type]
     assert asked[0][-1] == "no-such-file-system"
 
 
 def test_areas_are_not_torn_apart() -> None:
-    areas = [found.area for found in doctor.examine()]
+    areas = [found.area for found in examine()]
     assert areas == sorted(areas, key=areas.index)
 
 
@@ -130,7 +134,7 @@ def test_without_the_c_parts_the_command_fails_and_says_how_to_build_them(
 def test_json_holds_every_finding() -> None:
     result = CliRunner().invoke(command, ["--format", "json"])
     rows = json.loads(result.stdout)["this_machine"]
-    assert [row["ability"] for row in rows] == [found.ability for found in doctor.examine()]
+    assert [row["ability"] for row in rows] == [found.ability for found in examine()]
 
 
 @pytest.mark.parametrize(
@@ -150,7 +154,7 @@ def test_slurm_without_a_configuration_is_not_called_missing(
     if said is not None:
         (tmp_path / "srun").write_text(f"#!/bin/sh\n{said}\n")
         (tmp_path / "srun").chmod(0o755)
-    (seen,) = (each for each in doctor._slurm() if each.ability == "launcher srun")
+    (seen,) = (each for each in software.slurm() if each.ability == "launcher srun")
     version_text.cache_clear()
     assert seen.state == state and found in seen.found
     assert state == "ok" or (seen.cost and seen.remedy)
@@ -160,8 +164,8 @@ def test_each_importer_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
     from wavetank.trace.importers import libdarshan
     from wavetank.trace.open import importer_names
 
-    def rows() -> dict[str, doctor.Finding]:
-        return {f.ability: f for f in doctor.examine() if f.ability.endswith(" logs")}
+    def rows() -> dict[str, Finding]:
+        return {f.ability: f for f in examine() if f.ability.endswith(" logs")}
 
     assert list(rows()) == [f"{name} logs" for name in importer_names()]
     monkeypatch.setattr(libdarshan.importlib.util, "find_spec", lambda name: None)
@@ -181,6 +185,6 @@ def test_a_pydarshan_without_its_library_is_not_to_be_installed_again(
     spec = ModuleSpec("darshan", None, origin=str(tmp_path / "darshan" / "__init__.py"))
     monkeypatch.setattr(libdarshan.importlib.util, "find_spec", lambda name: spec)
     monkeypatch.setattr(libdarshan, "find_library", lambda name: None)
-    (found,) = (each for each in doctor.examine() if each.ability == "darshan logs")
+    (found,) = (each for each in examine() if each.ability == "darshan logs")
     assert found.state == "missing"
     assert "darshan-util" in found.remedy and "pip install" not in found.remedy

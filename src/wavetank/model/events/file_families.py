@@ -20,6 +20,13 @@ from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.empty_copies import COPIES, offsets_of_visits
 from wavetank.model.events.family_names import group_names, handed_on, pattern_of
 from wavetank.model.events.file_identity import NAMED_OPS
+from wavetank.model.events.file_visits import (
+    Visits,
+    are_sequential,
+    handles_of_visits,
+    highest_offsets,
+    visits_of,
+)
 from wavetank.model.events.first_calls import begin_with
 from wavetank.model.events.member_names import (
     MAKES_NAMES,
@@ -36,7 +43,6 @@ from wavetank.trace.schema import (
     UNKNOWN,
     BoolArray,
     FoldTable,
-    Int32Array,
     Int64Array,
     Level,
     Op,
@@ -105,18 +111,9 @@ def fold_alike(
     group = search.groups()
     if group is None:
         return trace, table, {}
-    visits = search.visits(group)
+    visits = visits_of(table, group)
     families = search.families(group, visits)
     return (*search.rewritten(group, visits, families), families)
-
-
-@dataclass(frozen=True)
-class _Visits:
-    """Rows of families, by family, rank and time: ``start`` says where in ``rows`` each visit begins."""
-
-    rows: Int64Array
-    number: Int64Array  # of each of these rows' visit
-    start: Int64Array
 
 
 class _Search:
@@ -226,7 +223,7 @@ class _Search:
 
     def _broken(self, group: Int64Array) -> Int64Array:
         """Files of families with an open that outlives a visit, or that was not made in it."""
-        table, visits = self._table, self.visits(group)
+        table, visits = self._table, visits_of(self._table, group)
         first = visits.rows[visits.start]
         by_name = self._codes(NAMED_OPS)[table.op[first]] & (table.loop[first] == 0)
         bad = [table.file[first[~by_name]]]
@@ -247,7 +244,7 @@ class _Search:
         bad.append(table.file[rows[start[~whole]]])
         return np.unique(np.concatenate(bad))
 
-    def _through_opens(self, visits: _Visits) -> BoolArray:
+    def _through_opens(self, visits: Visits) -> BoolArray:
         """Rows of opens, and of calls on what is open; not of others on names."""
         table, rows = self._table, visits.rows
         by_name = self._codes(NAMED_OPS) & ~self._kinds(OpKind.OPEN)
@@ -255,25 +252,14 @@ class _Search:
 
     # --- who visits them --------------------------------------------------------------------------
 
-    def visits(self, group: Int64Array) -> _Visits:
-        """The rows of families; one visit is all that a rank does with a member before it turns to another one."""
-        table = self._table
-        rows = np.flatnonzero(group[table.file] >= 0)
-        n_ranks = int(table.rank.max(initial=0)) + 1
-        key = group[table.file[rows]] * n_ranks + table.rank[rows]
-        order = np.argsort(key, kind="stable")
-        rows, key = rows[order], key[order]
-        new = np.ones(len(rows), dtype=bool)
-        new[1:] = (key[1:] != key[:-1]) | (table.file[rows[1:]] != table.file[rows[:-1]])
-        return _Visits(rows, np.cumsum(new) - 1, np.flatnonzero(new))
-
-    def families(self, group: Int64Array, visits: _Visits) -> dict[int, Family]:
+    def families(self, group: Int64Array, visits: Visits) -> dict[int, Family]:
         """The families, by the file that stands for each."""
         table = self._table
-        highest = self._highest(visits)
         first = visits.rows[visits.start]
         of_visit = group[table.file[first]]
-        sequential = self._sequential(visits, of_visit)
+        moves = self._kinds(OpKind.READ, OpKind.WRITE)
+        highest = highest_offsets(table, visits, moves, len(self._before))
+        sequential = are_sequential(table, visits, moves, of_visit, len(self._names))
         found = {}
         bounds = np.searchsorted(of_visit, np.arange(len(self._names) + 1))
         for number, (low, high) in enumerate(pairwise(bounds.tolist())):
@@ -296,43 +282,10 @@ class _Search:
             )  # fmt: skip
         return found
 
-    def _moving(self, visits: _Visits) -> BoolArray:
-        table, rows = self._table, visits.rows
-        moves: BoolArray = self._kinds(OpKind.READ, OpKind.WRITE)[table.op[rows]]
-        moves &= (table.error[rows] == 0) & (table.moved[rows] > 0)
-        return moves
-
-    def _highest(self, visits: _Visits) -> Int64Array:
-        """Highest offset touched + 1 of each file, bytes."""
-        table, rows = self._table, visits.rows[self._moving(visits)]
-        count, size, disp = table.count[rows], table.size[rows], table.disp[rows]
-        first = table.offset[rows]
-        last = first + (count - 1) * disp
-        end = last + table.moved[rows] - (count - 1) * size
-        end = np.maximum(end, np.where(count > 1, np.maximum(first, last - disp) + size, 0))
-        highest = np.zeros(len(self._before), dtype=np.int64)
-        np.maximum.at(highest, table.file[rows], np.where(first == UNKNOWN, 0, end))
-        return highest
-
-    def _sequential(self, visits: _Visits, of_visit: Int64Array) -> BoolArray:
-        """By family, whether each operation begins where the one before it on the member ended."""
-        table, moving = self._table, self._moving(visits)
-        rows, number = visits.rows[moving], visits.number[moving]
-        count, size = table.count[rows], table.size[rows]
-        last = table.offset[rows] + (count - 1) * table.disp[rows]
-        end = last + table.moved[rows] - (count - 1) * size
-        inside = (count == 1) | (table.disp[rows] == size)
-        follows = np.ones(len(rows), dtype=bool)
-        follows[1:] = (number[1:] != number[:-1]) | (table.offset[rows[1:]] == end[:-1])
-        good = inside & follows & (table.offset[rows] != UNKNOWN) & (table.loop[rows] == 0)
-        found = np.ones(len(self._names), dtype=bool)
-        found[of_visit[number[~good]]] = False
-        return found
-
     # --- what follows sees ------------------------------------------------------------------------
 
     def rewritten(
-        self, group: Int64Array, visits: _Visits, families: Mapping[int, Family]
+        self, group: Int64Array, visits: Visits, families: Mapping[int, Family]
     ) -> tuple[Trace, FoldTable]:
         """The trace and its rows with one file for each family."""
         table = self._table
@@ -351,7 +304,7 @@ class _Search:
             )
         first = visits.rows[visits.start]
         view = views_of_visits(table, visits.rows, first)
-        handle = self._handles(group, visits)
+        handle = handles_of_visits(table, visits, self._through_opens(visits), group)
         offset = offsets_of_visits(table, visits.rows, visits.number, self._ops)
         joined = as_folded(
             replace(table, file=stands[table.file], view=view, handle=handle, offset=offset)
@@ -366,40 +319,3 @@ class _Search:
             view[places + 1 + np.arange(len(places))] = arguments.view_of_name(stays)
             joined = replace(joined, view=view)
         return replace(self._trace, files=self._files.changed(files)), joined
-
-    def _handles(self, group: Int64Array, visits: _Visits) -> Int32Array:
-        """Handles of all rows; of families the number of the open within its visit, the lowest that is not in use.
-
-        So the opens of all visits are alike. Numbers above all others keep them apart from those of other files.
-        """
-        table = self._table
-        through = self._through_opens(visits)
-        rows, number = visits.rows[through], visits.number[through]
-        handles = table.handle.copy()
-        base = int(table.handle.max(initial=0)) + 1
-        # Neighbours in a visit that go through another open are few, but for visits of several opens.
-        changes = np.flatnonzero(
-            (number[1:] == number[:-1]) & (handles[rows[1:]] != handles[rows[:-1]])
-        )
-        slot = np.zeros(len(rows), dtype=np.int64)
-        bounds = np.searchsorted(number, np.unique(number[changes])[:, None] + [0, 1])
-        for low, high in bounds.tolist():
-            slot[low:high] = _open_slots(handles[rows[low:high]].tolist())
-        apart = group[table.file[rows]] * (int(slot.max(initial=0)) + 1)
-        handles[rows] = base + apart + slot
-        names = visits.rows[~through]  # calls on names are through none, and take no number
-        handles[names] = base + group[table.file[names]] * (int(slot.max(initial=0)) + 1)
-        return handles
-
-
-def _open_slots(handles: list[int]) -> list[int]:
-    """For each call of a visit the lowest number that is not in use when its open begins."""
-    last = {handle: place for place, handle in enumerate(handles)}
-    slot: dict[int, int] = {}
-    found = []
-    for place, handle in enumerate(handles):
-        if handle not in slot:
-            taken = {slot[other] for other in slot if last[other] >= place}
-            slot[handle] = next(n for n in range(len(taken) + 1) if n not in taken)
-        found.append(slot[handle])
-    return found

@@ -1,0 +1,196 @@
+"""What of virtual clusters and their file systems this machine can have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import reduce
+from operator import or_
+from pathlib import Path
+
+from wavetank import native
+from wavetank.cluster.guests import hypervisors
+from wavetank.cluster.namespaces import user
+from wavetank.cluster.namespaces.cgroups import hierarchies
+from wavetank.cluster.needs import needs_by_node
+from wavetank.cluster.registry import file_system
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.doctor.finding import Finding, kernel_has, tried
+from wavetank.programs import find_program
+
+# Asked of their drivers; what a file system lies behind is asked for with it.
+_FILE_SYSTEMS: dict[str, dict[str, str]] = {
+    "glusterfs": {},
+    "cephfs": {},
+    "moosefs": {},
+    "gateway": {"behind": "glusterfs"},
+    "orangefs": {},
+}
+
+
+def privileges() -> Iterator[Finding]:
+    """What root, or a user in a namespace, may do here."""
+    area = "virtual clusters"
+    no_clusters = "no virtual clusters on this machine; everything else works"
+    if os.geteuid() == 0:
+        yield Finding(area, "root", "ok", "user 0")
+    else:
+        yield _as_user()
+        return
+    namespaces = ["unshare", "--mount", "--uts", "--ipc", "--net", "--pid", "--fork", "true"]
+    yield tried(
+        area, "namespaces", namespaces, "mount, uts, ipc, net, pid", no_clusters,
+        "needs root and a kernel (or container) that allows namespaces",
+    )  # fmt: skip
+    # A token bucket filter on the loopback device of a network namespace that ends with the check.
+    shaping = ["unshare", "--net", "tc", "qdisc", "add", "dev", "lo", "root", "tbf", "rate", "1gbit",
+               "burst", "128k", "latency", "20ms"]  # fmt: skip
+    yield tried(
+        area, "network limits", shaping, "tc tbf",
+        "networks of nodes are not limited", "needs root, iproute2, and a kernel with CONFIG_NET_SCH_TBF",
+    )  # fmt: skip
+
+
+def _as_user() -> Finding:
+    """What a user who is not root can have of virtual clusters."""
+    area, ability, found = "virtual clusters", "root", f"user {os.geteuid()}"
+    reason = user.reason_against()
+    if reason is not None:
+        cost = "no virtual clusters on this machine; everything else works"
+        return Finding(area, ability, "missing", f"{found}; {reason}", cost, "run with sudo")
+    cost = f"virtual clusters only with file system {' or '.join(user.FILE_SYSTEMS)}; {user.LACKS}"
+    return Finding(
+        area, ability, "limited", f"{found}, with a user namespace", cost, "run with sudo"
+    )
+
+
+def kernel() -> Iterator[Finding]:
+    """What nodes need of the kernel."""
+    area = "virtual clusters"
+    if kernel_has("overlay"):
+        yield Finding(area, "overlay file system", "ok", "in the kernel")
+    else:
+        yield Finding(area, "overlay file system", "missing", "not in the kernel",
+                      "no virtual clusters on this machine", "modprobe overlay")  # fmt: skip
+    control = Path("/dev/loop-control")
+    if control.exists():
+        yield Finding(area, "loop devices", "ok", str(control))
+    else:
+        yield Finding(area, "loop devices", "missing", "no /dev/loop-control",
+                      "nodes have no disks of their own", "modprobe loop")  # fmt: skip
+    yield _cgroups()
+    yield _fuse()
+
+
+def guests() -> Iterator[Finding]:
+    """Each hypervisor; "found" says which one guests take when a cluster names none."""
+    against = hypervisors.reasons_against()
+    best = next((name for name, reason in against.items() if reason is None), None)
+    for name, reason in against.items():
+        ability = f"guests by {hypervisors.NAMES[name]} (hypervisor: {name})"
+        if reason is None:
+            found = (
+                "taken unless a cluster names another"
+                if name == best
+                else "when a cluster names it"
+            )
+            yield Finding(
+                "virtual clusters", ability, "ok", f"{found}; rates: {hypervisors.RATES[name]}"
+            )
+            continue
+        what, _, remedy = reason.partition(": ")
+        cost = "no provider vm" if best is None else f"guests are by {hypervisors.NAMES[best]}"
+        yield Finding("virtual clusters", ability, "missing", what, cost, remedy)
+
+
+def _cgroups() -> Finding:
+    area, ability = "virtual clusters", "control groups"
+    where = hierarchies()
+    v1 = sorted(where.v1)
+    v2 = sorted(where.v2_controllers & {"memory", "cpu", "io"})
+    kinds = [
+        *([f"v1: {', '.join(v1)}"] if v1 else []),
+        *([f"v2: {', '.join(v2) or 'no controllers'}"] if where.v2 is not None else []),
+    ]
+    lacking = [
+        name
+        for name, known in (("memory", "memory"), ("cpu", "cpu"), ("blkio", "io"))
+        if name not in v1 and known not in v2
+    ]
+    found = "; ".join(kinds) or "none mounted"
+    if len(lacking) == 3:
+        return Finding(area, ability, "missing", found, "no virtual clusters on this machine",
+                       "mount cgroup2 on /sys/fs/cgroup")  # fmt: skip
+    if lacking:
+        cost = f"no limit of {', '.join(lacking).replace('blkio', 'disk rates')}"
+        return Finding(area, ability, "limited", found, cost, "boot with the controllers enabled")
+    return Finding(area, ability, "ok", found)
+
+
+def _fuse() -> Finding:
+    area, ability = "virtual clusters", "FUSE"
+    cost = "no GlusterFS mounts, and no NFS where the kernel has no NFS client"
+    try:
+        os.close(os.open("/dev/fuse", os.O_RDWR))
+    except PermissionError:
+        return Finding(
+            area, ability, "limited", "/dev/fuse is not ours to open", cost, "run with sudo"
+        )
+    except OSError:
+        return Finding(
+            area,
+            ability,
+            "missing",
+            "no /dev/fuse",
+            cost,
+            "modprobe fuse; in a container, bind /dev/fuse",
+        )
+    return Finding(area, ability, "ok", "/dev/fuse")
+
+
+def nfs() -> Iterator[Finding]:
+    """Client and server of NFS, each by the kernel or by a program."""
+    area = "file systems"
+    client = kernel_has("nfs")
+    bridge = native.built("bin/wavetank-nfs-mount")
+    if client:
+        yield Finding(area, "NFS client", "ok", "kernel")
+    elif bridge:
+        yield Finding(area, "NFS client", "ok", "our FUSE mount; the kernel has none")
+    else:
+        yield Finding(area, "NFS client", "missing", "none", "no NFS clusters",
+                      f"modprobe nfs, or {_bridge_remedy()}")  # fmt: skip
+    server = kernel_has("nfsd")
+    ganesha = find_program("ganesha.nfsd")
+    found = [*(["kernel"] if server else []), *([f"nfs-ganesha ({ganesha})"] if ganesha else [])]
+    if found:
+        yield Finding(area, "NFS server", "ok", ", ".join(found))
+    else:
+        yield Finding(area, "NFS server", "missing", "none", "no NFS clusters",
+                      "apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind")  # fmt: skip
+
+
+def _bridge_remedy() -> str:
+    install = "apt-get install libfuse3-dev libnfs-dev pkg-config"
+    return f"{install}, then: {'wavetank doctor --build' if native.builds() else 'make setup'}"
+
+
+def file_systems() -> Iterator[Finding]:
+    """Whether the programs that each driver names are here."""
+    for kind, more in _FILE_SYSTEMS.items():
+        spec = ClusterSpec.model_validate(
+            {
+                "name": "doctor",
+                "instance": {"name": "doctor"},
+                "nodes": {"compute": 1, "io": 2},
+                "file_system": {"kind": kind, **more},
+            }
+        )
+        needs = reduce(or_, needs_by_node(file_system(kind), spec).values())
+        missing = needs.missing_here()
+        if missing:
+            said = [one.partition(": ") for one in missing]  # "a, b are missing: how to get them"
+            absent, remedy = ("; ".join(dict.fromkeys(one[i] for one in said)) for i in (0, 2))
+            yield Finding("file systems", kind, "missing", absent, f"no {kind} clusters", remedy)
+        else:
+            yield Finding("file systems", kind, "ok", ", ".join(needs.programs) or "nothing needed")
