@@ -96,6 +96,7 @@ def start_sshd(host: Host, keys: Path, port: str = PORT, *options: str) -> None:
     wait_until(host, listens, "sshd", HANG_S, f"sshd-{port}")
 
 
+GATE_PORT = "2224"
 BUSYBOX_PORT = "2223"
 BUSYBOX = shutil.which("busybox")
 # What comes over ssh is run by busybox's shell and finds its tools first, whatever else is installed.
@@ -377,6 +378,41 @@ def test_a_user_without_sudo_has_what_needs_no_root(
     plain = inventory(keys, sudo=False, directory="/tmp")
     assert up_and_down(hosts, plain, "ssh-none") == "up\n"
     assert "is served and mounted as root" in up_in_their_network(hosts, plain, "ssh-nfs")
+
+
+def test_hosts_are_reached_by_a_jump_host_and_what_keeps_it_from_that_is_said_once(
+    hosts: deploy.DeployedCluster, keys: Path, tmp_path: Path
+) -> None:
+    gate, node = (
+        next(each for each in hosts.compute_hosts if each.address == NODES[name])
+        for name in ("io2", "c1")
+    )
+    start_sshd(gate, keys, GATE_PORT)  # of the same key; no node has this port
+    public = " ".join((keys / "host.pub").read_text().split()[:2])
+    known = tmp_path / "known_hosts"
+    known.write_text(
+        (keys / "known_hosts").read_text() + f"[{gate.address}]:{GATE_PORT} {public}\n"
+    )
+    jump = f"{USER}@{gate.address}:{GATE_PORT}"
+    before = on_all(hosts.compute_hosts, state_of)
+    n_before = node.log_text(f"sshd-{PORT}").count(
+        f"Accepted publickey for {USER} from {gate.address}"
+    )
+    assert (
+        up_and_down(hosts, inventory(keys, jump=jump, known_hosts=str(known)), "ssh-none") == "up\n"
+    )
+    log = node.log_text(f"sshd-{PORT}")
+    assert log.count(f"Accepted publickey for {USER} from {gate.address}") > n_before
+    # of the check, of 'up', and of 'down' where that of 'up' is closed by then: not one for each host and command
+    assert gate.log_text(f"sshd-{GATE_PORT}").count("Accepted publickey") in (2, 3)
+    hosts_are_as(hosts, before)
+
+    said = up_in_their_network(hosts, inventory(keys, jump=jump))
+    assert said.count("cannot use") == 1
+    assert f"cannot use jump host {jump}: " in said and "verification failed" in said
+    nobody = f"{USER}@{gate.address}:9"
+    said = up_in_their_network(hosts, inventory(keys, jump=nobody, known_hosts=str(known)))
+    assert f"cannot use jump host {nobody}: " in said and "refused" in said
 
 
 KILLED = """

@@ -30,7 +30,10 @@ Option = Annotated[
 ]
 UserAtHost = Annotated[
     str,
-    Written(r"^[a-z_][a-z0-9_-]{0,31}@[A-Za-z0-9][A-Za-z0-9.-]{0,252}$", "USER@HOST"),
+    Written(
+        r"^[a-z_][a-z0-9_-]{0,31}@[A-Za-z0-9][A-Za-z0-9.-]{0,252}(:[1-9][0-9]{0,4})?$",
+        "USER@HOST or USER@HOST:PORT",
+    ),
 ]
 KeyPath = Annotated[
     str,
@@ -383,5 +386,5 @@ class Ssh(Record):
         | None
     ) = Field(default=None, description="CIDR of the network that ranks use")
     jump: UserAtHost | None = Field(
-        default=None, description="USER@HOST that all hosts are reached by"
+        default=None, description="USER@HOST or USER@HOST:PORT that all hosts are reached by"
     )

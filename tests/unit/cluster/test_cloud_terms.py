@@ -52,7 +52,7 @@ def test_a_time_and_an_amount_have_no_default() -> None:
         ("ssh_from", "somewhere", "no IPv4 network"),
         ("image", "windows", "write debian-12, ubuntu-24.04"),
         ("subnet", "mine", "write default, or subnet-"),
-        ("bastion", "-oProxyCommand=id", "write USER@HOST"),
+        ("bastion", "-oProxyCommand=id", "write USER@HOST or USER@HOST:PORT"),
         ("reaper", "role", "write a role's ARN"),
         ("instance_profile", "x", "Extra inputs"),
     ],

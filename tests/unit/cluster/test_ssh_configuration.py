@@ -58,15 +58,42 @@ def test_every_node_has_a_block_with_host_keys_checked_and_nothing_asked(tmp_pat
             assert expected in lines
 
 
+def lines_of(block: str) -> list[str]:
+    return [line.strip() for line in block.splitlines()]
+
+
 def test_hosts_behind_another_one_are_reached_by_it_and_its_key_is_checked_too(
     tmp_path: Path,
 ) -> None:
-    first, *nodes = configuration(spec(tmp_path, jump="alice@gate.example.org")).split("\n\n")
-    assert first.splitlines()[0] == "Host gate.example.org"
-    assert "  StrictHostKeyChecking yes" in first.splitlines()
-    assert "  BatchMode yes" in first.splitlines()
-    assert [block.splitlines()[0] for block in nodes] == ["Host c1", "Host c2"]
-    assert all("  ProxyJump alice@gate.example.org" in block.splitlines() for block in nodes)
+    asked = spec(tmp_path, jump="bob@gate.example.org:2200", port=2222)
+    first, *nodes = map(lines_of, configuration(asked).split("\n\n"))
+    assert first[:4] == ["Host jump", "HostName gate.example.org", "User bob", "Port 2200"]
+    assert {"StrictHostKeyChecking yes", "BatchMode yes"} <= set(first)
+    # its key may be among the user's own known hosts; it takes the hosts' key, or one of the user's
+    assert any(
+        line.startswith("UserKnownHostsFile ~/.ssh/known_hosts ")
+        and line.endswith(f" {tmp_path}/known_hosts")
+        for line in first
+    )
+    keys = [line.partition(" ")[2] for line in first if line.startswith("IdentityFile ")]
+    assert keys[0] == f"{tmp_path}/key" and "~/.ssh/id_ed25519" in keys
+    assert [node[0] for node in nodes] == ["Host c1", "Host c2"]
+    assert all({"ProxyJump jump", "Port 2222", "User alice"} <= set(node) for node in nodes)
+    assert "Port 22" in lines_of(configuration(spec(tmp_path, jump="bob@gate")).split("\n\n")[0])
+
+
+def test_a_host_that_is_the_jump_host_itself_is_reached_without_a_detour(tmp_path: Path) -> None:
+    _, first, second = configuration(spec(tmp_path, jump="alice@10.0.0.2")).split("\n\n")
+    assert "ProxyJump jump" in lines_of(first)
+    assert "ProxyJump" not in second
+
+
+def test_all_hosts_share_one_connection_to_the_jump_host(tmp_path: Path) -> None:
+    asked = spec(tmp_path, jump="alice@gate")
+    alone = configuration(asked, jump_sockets=tmp_path)
+    assert alone.count("ControlPath") == 1
+    assert f"ControlPath {tmp_path}/jump" in lines_of(alone.split("\n\n")[0])
+    assert configuration(asked, tmp_path).count("ControlPath") == 3
 
 
 @pytest.mark.parametrize(
@@ -74,6 +101,9 @@ def test_hosts_behind_another_one_are_reached_by_it_and_its_key_is_checked_too(
     [
         {"jump": "-oProxyCommand=id"},
         {"jump": "a@b\n  ProxyCommand id"},
+        {"jump": "a@b:22 -oProxyCommand=id"},
+        {"jump": "a@b:0"},
+        {"jump": "a@b,c@d"},
         {"hosts": {"c1": "-oProxyCommand=id", "c2": "b"}},
         {"hosts": {"c1": "a\n  ProxyCommand id", "c2": "b"}},
         {"user": "a b"},

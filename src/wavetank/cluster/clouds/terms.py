@@ -98,7 +98,8 @@ class Terms(Record):
         description="network that may reach port 22; caller: this machine's public address alone",
     )
     bastion: Literal["none"] | UserAtHost = Field(
-        default="none", description="USER@HOST that private addresses are reached by"
+        default="none",
+        description="USER@HOST or USER@HOST:PORT that private addresses are reached by",
     )
     reaper: (
         Literal["none"]

@@ -79,6 +79,7 @@ class SshHost(CommandHost):
     def __init__(self, name: str, address: str, config: Path, home: str, sudo: bool) -> None:
         super().__init__(name, address)
         self.home = home
+        self.config = config
         self._ssh = ("ssh", "-F", str(config), name, "--")
         self._sudo = ("sudo", "-n") if sudo else ()
         self._brought: set[Path] = set()

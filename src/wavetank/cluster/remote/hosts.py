@@ -22,8 +22,10 @@ from wavetank.cluster.needs import Needs, distribution_of, say_missing
 from wavetank.cluster.remote import scripts
 from wavetank.cluster.remote.connection import (
     CONNECT_TIMEOUT_S,
+    LONGEST_DIRECTORY,
     close_connections,
     configuration,
+    jump_problem,
     make_socket_directory,
     socket_directory,
     write_remote_shell,
@@ -113,14 +115,18 @@ def reaching(spec: ClusterSpec) -> Iterator[dict[str, SshHost]]:
     if ssh is None:
         raise ProviderError(f"cluster {spec.name} has no key ssh")
     own = directory_of(spec.name).path  # goes with the cluster, should this process be killed
-    at = own if own.is_dir() else None
+    is_usable = own.is_dir() and len(f"{own}/wavetank-12345678") <= LONGEST_DIRECTORY
+    at = own if is_usable else None
     with tempfile.TemporaryDirectory(prefix="wavetank-", dir=at) as scratch:
         config = Path(scratch) / "ssh_config"
-        config.write_text(configuration(spec))
-        yield {
-            name: SshHost(name, ssh.hosts[name], config, ssh.directory, ssh.sudo)
-            for name in spec.node_names()
-        }
+        config.write_text(configuration(spec, jump_sockets=Path(scratch)))
+        try:
+            yield {
+                name: SshHost(name, ssh.hosts[name], config, ssh.directory, ssh.sudo)
+                for name in spec.node_names()
+            }
+        finally:
+            close_connections(config, (), Path(scratch))
 
 
 def examine(spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
@@ -128,6 +134,9 @@ def examine(spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
     if spec.ssh is None:
         return []
     with reaching(spec) as hosts:
+        problem = jump_problem(spec, next(iter(hosts.values())).config)
+        if problem is not None:
+            return [problem]
         asked = {name: hosts[name] for name in needs}
         found = on_all(asked.values(), lambda host: _lacks(host, spec, needs[host.name]))
     findings = [finding for of_host in found for finding in of_host.findings]
@@ -158,6 +167,9 @@ def take(spec: ClusterSpec, *, leave: bool = False) -> SshNodes:
         config = directory.path / "ssh_config"
         write_whole(config, configuration(spec, socket_directory(token)))
         write_remote_shell(directory.path)
+        problem = jump_problem(spec, config)
+        if problem is not None:
+            raise ProviderError(problem)
         hosts = _hosts(spec, directory, home, {})
         on_all(hosts.values(), lambda host: _prepare(host, spec))
         for name, address in zip(
