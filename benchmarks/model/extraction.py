@@ -31,11 +31,11 @@ from wavetank.trace.schema import FoldTable, Int64Array, Level, RankFacts, Trace
 CHUNK = 4 * CHUNK_ROWS
 KINDS = (
     "sequential", "strided", "ten phases", "read, write", "two files", "seek, read", "5 writes, read",
-    "random", "random sizes", "random r, w", "random mix", "mix, 100 files", "mix, seeks", "stray seeks", "read and pread",
-    "mix, bursts", "mix, MPI-IO",
+    "random", "random sizes", "random r, w", "irregular order", "irregular, 100 files", "irregular, seeks", "stray seeks", "read and pread",
+    "irregular, bursts", "irregular, MPI-IO",
     "two scans", "long period", "near period", "lines", "lines, MPI-IO",
 )  # fmt: skip
-"""A mix: random calls on random files by random sizes at random offsets, in no order.
+"""An irregular order: random calls on random files by random sizes at random offsets, in no order.
 
 Lines: 32 at one distance, then a jump to the next plane, as of BT-IO simple; by MPI-IO each is a POSIX call in a call of MPI-IO.
 """
@@ -68,7 +68,7 @@ def chunk(kind: str, rank: int, first: int, n: int, total: int) -> FoldTable:
     elif kind == "5 writes, read":
         op[i % 6 < 5] = write
         offset = np.where(i % 6 < 5, i // 6 * 5 + i % 6, i // 6) * 4096
-    elif kind.startswith("random") and kind != "random mix":
+    elif kind.startswith("random"):
         generator = np.random.default_rng(first)
         offset = generator.integers(0, 1 << 28, n) * 4096
         if kind == "random sizes":
@@ -81,10 +81,10 @@ def chunk(kind: str, rank: int, first: int, n: int, total: int) -> FoldTable:
         size[:] = 1280
         of_line = OPS_BY_NAME["MPI_File_write_at"].code if kind == "lines, MPI-IO" else write
         op = np.where(i % 2 == 0, write, of_line).astype(np.uint8)
-    elif kind in KINDS[KINDS.index("random mix") :]:
+    elif kind in KINDS[KINDS.index("irregular order") :]:
         op, file, size, offset = mixed(kind, first, i)
     zero, none = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int32)
-    tick, start = i if kind == "mix, MPI-IO" else zero, i * 1000
+    tick, start = i if kind == "irregular, MPI-IO" else zero, i * 1000
     subtick = i - tick
     if kind == "lines, MPI-IO":
         tick, subtick, start = i // 2 + (i % 2 == 0), zero, i // 2 * 2000
@@ -99,22 +99,22 @@ def chunk(kind: str, rank: int, first: int, n: int, total: int) -> FoldTable:
 def mixed(kind: str, first: int, i: Int64Array) -> tuple[np.ndarray, ...]:
     """Call, file, size and offset of operations without an order, or with one that is hard to see."""
     generator, n = np.random.default_rng(first), len(i)
-    level = "MPI_File_{}_at" if kind == "mix, MPI-IO" else "p{}"
+    level = "MPI_File_{}_at" if kind == "irregular, MPI-IO" else "p{}"
     codes = np.array([OPS_BY_NAME[level.format(way)].code for way in ("read", "write")], np.uint8)
     op = codes[generator.integers(0, 2, n)]
-    file = generator.integers(0, 100 if kind == "mix, 100 files" else 8, n).astype(np.int32)
+    file = generator.integers(0, 100 if kind == "irregular, 100 files" else 8, n).astype(np.int32)
     size = generator.integers(1, 1 << 20, n)
     offset = generator.integers(0, 1 << 28, n) * 4096
     if kind == "read and pread":
         op = np.where(op == codes[0], codes[0], OPS_BY_NAME["read"].code).astype(np.uint8)
-    elif kind in ("mix, seeks", "stray seeks"):
+    elif kind in ("irregular, seeks", "stray seeks"):
         pair = i // 2 - first // 2
         op = np.array([OPS_BY_NAME[way].code for way in ("read", "write")], np.uint8)[op[pair] & 1]
         op[i % 2 == 0] = OPS_BY_NAME["lseek"].code
         file, offset, size = file[pair], offset[pair], np.where(i % 2 == 0, 0, size[pair])
         if kind == "stray seeks":  # one in 10,000 does not lead to the call behind it
             offset = offset + (i % 20_000 == 0)
-    elif kind == "mix, bursts":  # of one to 60 operations in a row, each burst one behind the other
+    elif kind == "irregular, bursts":  # of one to 60 operations in a row, each burst one behind the other
         burst = np.searchsorted(np.cumsum(generator.integers(1, 60, n)), np.arange(n), side="right")
         op, file, size = op[burst], file[burst], np.full(n, 4096)
         offset = offset[burst] + (np.arange(n) - np.searchsorted(burst, burst)) * 4096
@@ -173,7 +173,7 @@ def extraction_s(kind: str, n_ranks: int, total: int, made_by: Provenance) -> tu
     model = extract_model(trace_of(fold(source, compactor=compactor(Rules()))), made_by)
     elapsed = time.process_time() - started - source.making_s
     assert sum(phase.ph_niop * phase.ph_np for phase in model.phases) == n_ranks * total // (
-        2 if kind in ("seek, read", "mix, seeks", "stray seeks") else 1
+        2 if kind in ("seek, read", "irregular, seeks", "stray seeks") else 1
     )
     return elapsed, len(model.phases)
 
@@ -192,7 +192,7 @@ def reading_s(n: int) -> float:
 def kinds(n: int, made_by: Provenance, chosen: str) -> None:
     """Unfolded events of several patterns, of those whose name begins as chosen."""
     extraction_s(
-        "random mix", 1, 10**4, made_by
+        "irregular order", 1, 10**4, made_by
     )  # so that what is imported at first use is not counted
     runs = 2 if n < 10**8 else 1  # the first time that memory is used costs a virtual machine more
     reading = reading_s(n)

@@ -1,7 +1,7 @@
 /* Blocks of a chunk: how far a loop goes and where its repetitions are regular; what irregular stretches
  * hold. Each is looked at once, and only bounds and sums leave: each pass of numpy would make a new array as
  * long as the block. What was found is judged in Python. */
-#include "strands.h"
+#include "substreams.h"
 #include "survey.h"
 
 #include <string.h>

@@ -36,9 +36,9 @@ struct wt_table {
 
 /* By operation code; 256 each. */
 struct wt_kinds {
-    const uint8_t *parting; /* communication parts such operations */
-    const uint8_t *calls;   /* a tick itself: an MPI-IO call */
-    const uint8_t *woven;   /* may be woven */
+    const uint8_t *parting;     /* communication parts such operations */
+    const uint8_t *calls;       /* a tick itself: an MPI-IO call */
+    const uint8_t *interleaved; /* may be interleaved */
     const uint8_t *seeks;
 };
 
@@ -49,8 +49,9 @@ enum {
         1,         /* with the next one in a row or a block: whole single ones of a rank, no pause between */
     WT_LINKED = 2, /* joinable, and the same but for places and times */
     WT_TALKS = 4,  /* communication lies between it and the next one */
-    WT_WEAVABLE = 8,
-    WT_PARTED = 16, /* weavable or not, rank, or communication: no weave holds it and the next one */
+    WT_INTERLEAVABLE = 8,
+    WT_PARTED =
+        16, /* interleavable or not, rank, or communication: no interleaving holds it and the next one */
 };
 
 struct wt_survey {
@@ -118,7 +119,7 @@ WT_EXPORT void wt_stretch(const struct wt_table *table, int64_t low, int64_t hig
 WT_EXPORT int64_t wt_parts_by_size(const int64_t *size, int64_t n, bool exact, double low, double high,
                                    int64_t regular, int64_t *bounds);
 
-/* --- strands.c: operations of several kinds that take turns --- */
+/* --- substreams.c: operations of several kinds that take turns --- */
 
 struct wt_regions {
     int64_t n;
@@ -149,20 +150,20 @@ WT_EXPORT void wt_irregular(const uint32_t *ids, int64_t n, const uint32_t *stre
                             int64_t *start, uint32_t *scratch, const struct wt_limits *limits,
                             uint8_t *irregular);
 
-struct wt_strands {
+struct wt_substreams {
     /* in */
     const uint32_t *ids; /* of the operations of the regions, in order */
-    const uint32_t *strand_of;
-    const uint8_t *singles; /* by strand: each operation is a row */
-    int64_t n_strands;
+    const uint32_t *substream_of;
+    const uint8_t *singles; /* by substream: each operation is a row */
+    int64_t n_substreams;
     int64_t regular; /* operations of a run that is a row of its own */
     int64_t listed;  /* operations of a row without regularity */
     double low;      /* ratios of similar sizes */
     double high;
     /* out */
-    uint32_t *strand; /* by operation */
-    int64_t *starts;  /* n_strands + 1 */
-    uint32_t *at;     /* rows of the chunk, strand by strand; offsets and sizes likewise */
+    uint32_t *substream; /* by operation */
+    int64_t *starts;     /* n_substreams + 1 */
+    uint32_t *at;        /* rows of the chunk, substream by substream; offsets and sizes likewise */
     int64_t *offset;
     int64_t *size;
     uint8_t *marks;
@@ -178,25 +179,25 @@ struct wt_strands {
 
 /* Returns the rows. */
 WT_EXPORT int64_t wt_strands(const struct wt_table *table, const struct wt_regions *regions,
-                             struct wt_strands *out);
+                             struct wt_substreams *out);
 
-/* --- weave_on.c: chunks that go on with a weave --- */
+/* --- continue_interleaving.c: chunks that go on with an interleaving --- */
 
-enum { WT_MOST_STRANDS = 256 };
-enum { WT_DATA, WT_SEEK, WT_STRAY }; /* roles of strands; stray seeks do not lead to the next operation */
+enum { WT_MOST_SUBSTREAMS = 256 };
+enum { WT_DATA, WT_SEEK, WT_STRAY }; /* roles of substreams; stray seeks do not lead to the next operation */
 enum { WT_NOT_ON = -1 };
 
-struct wt_going {
-    /* in, by strand: what its operations have in common */
-    int64_t n_strands;
+struct wt_unfinished {
+    /* in, by substream: what its operations have in common */
+    int64_t n_substreams;
     const uint8_t *op;
     const int32_t *file;
     const int32_t *handle;
     const int64_t *arg;
     const uint8_t *role;
     const int32_t *owner;    /* of seeks and what they lead to, from 0 */
-    const int32_t *stray_of; /* of seeks: the strand of their stray ones, -1 for none */
-    const int32_t *stream;   /* of a file with several strands: its number from 0, otherwise -1 */
+    const int32_t *stray_of; /* of seeks: the substream of their stray ones, -1 for none */
+    const int32_t *stream;   /* of a file with several substreams: its number from 0, otherwise -1 */
     const int64_t *least;    /* bytes that each operation moves */
     int64_t n_owners;        /* 0: nothing seeks */
     int64_t n_streams;
@@ -205,15 +206,15 @@ struct wt_going {
     int64_t tick;
     bool calls; /* they are ticks */
     bool parts; /* communication parts them */
-    /* in: what is no order; and how often the strand changes at least */
+    /* in: what is no order; and how often the substream changes at least */
     struct wt_limits limits;
     double often;
-    /* out: the strand of each operation; n bytes more to work with */
+    /* out: the substream of each operation; n bytes more to work with */
     uint8_t *order;
     uint8_t *scratch;
-    struct wt_strands strands; /* without ids, strand_of and strand */
-    /* by strand: where its lists of offsets and of sizes go on, and the place of that; NULL: what is laid
-     * stays in strands.offset and strands.size, otherwise these have room for stray ones */
+    struct wt_substreams substreams; /* without ids, substream_of and substream */
+    /* by substream: where its lists of offsets and of sizes go on, and the place of that; NULL: what is laid
+     * stays in substreams.offset and substreams.size, otherwise these have room for stray ones */
     int64_t *const *offset_to;
     int64_t *const *size_to;
     int64_t *offset_at; /* changed to what is behind the lists then */
@@ -223,7 +224,7 @@ struct wt_going {
 };
 
 /* Returns the rows that are made of a chunk, or WT_NOT_ON: something in it may be of another kind. */
-WT_EXPORT int64_t wt_weave_on(const struct wt_table *table, struct wt_going *going);
+WT_EXPORT int64_t wt_weave_on(const struct wt_table *table, struct wt_unfinished *unfinished);
 
 /* Copies stretches of numbers, each to its place. */
 WT_EXPORT void wt_scatter(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *const *to);
@@ -257,9 +258,9 @@ struct wt_steps {
  * WT_TOO_NARROW where their numbers are too large for the width. */
 WT_EXPORT int64_t wt_join_steps(const void *order, int64_t n, int width, bool all, struct wt_steps *steps);
 
-/* The symbol of each operation of an order whose strands have several, one after another: those of a strand
- * begin at run[strand], each is that of length[...] operations of it. left: those of the first one. run and
- * left are changed. Returns n. */
+/* The symbol of each operation of an order whose substreams have several, one after another: those of a
+ * substream begin at run[substream], each is that of length[...] operations of it. left: those of the first
+ * one. run and left are changed. Returns n. */
 WT_EXPORT int64_t wt_lay_symbols(const void *order, int64_t n, int width, const uint32_t *symbol,
                                  const int64_t *length, int64_t *run, int64_t *left, void *to, int to_width);
 
@@ -287,7 +288,7 @@ WT_EXPORT void wt_sequential(const int64_t *offset, const int64_t *sizes, int64_
  * what its last one moved. direction[k]: lists of one number follow on each other; ends: what was the end of
  * each before, then behind. counts: 2 for each list. */
 struct wt_turns {
-    const int32_t *list_of; /* by strand: a list, -1 for none */
+    const int32_t *list_of; /* by substream: a list, -1 for none */
     const int64_t *const *offset;
     const int64_t *const *sizes;
     const int64_t *size;

@@ -43,8 +43,8 @@ ALWAYS_INLINE void put_number(void *order, int64_t i, int width, uint32_t number
 /* A number for `count` operations of one symbol, a new one if there is none; or WT_NO_ROOM. */
 static int64_t number_of(struct wt_steps *s, uint32_t symbol, int64_t count) {
     uint64_t mask = (uint64_t)s->n_slots - 1;
-    uint64_t key =
-        ((uint64_t)symbol << 32) | (uint64_t)count; /* counts are below 2^32: so are rows of a weave */
+    uint64_t key = ((uint64_t)symbol << 32) |
+                   (uint64_t)count; /* counts are below 2^32: so are rows of an interleaving */
     uint64_t slot = (key * 0x9E3779B97F4A7C15u >> 24) & mask;
     while (s->slots[slot] && s->slots[slot] != key) {
         slot = (slot + 1) & mask;
@@ -136,17 +136,17 @@ int64_t wt_join_steps(const void *order, int64_t n, int width, bool all, struct 
     OF_WIDTHS(join_all, width, steps->width, order, n, steps)
 }
 
-/* --- strands of several symbols --- */
+/* --- substreams of several symbols --- */
 
 ALWAYS_INLINE int64_t lay_symbols(int in, int out, const void *order, int64_t n, const uint32_t *symbol,
                                   const int64_t *length, int64_t *run, int64_t *left, void *to) {
     for (int64_t i = 0; i < n; i++) {
-        uint32_t strand = number_at(order, i, in);
-        while (left[strand] == 0) {
-            left[strand] = length[++run[strand]];
+        uint32_t substream = number_at(order, i, in);
+        while (left[substream] == 0) {
+            left[substream] = length[++run[substream]];
         }
-        left[strand]--;
-        put_number(to, i, out, symbol[run[strand]]);
+        left[substream]--;
+        put_number(to, i, out, symbol[run[substream]]);
     }
     return n;
 }

@@ -1,6 +1,6 @@
 /* Lists of any length, looked at once, and turns that they take. Operations that take turns lie apart as
- * strands, and the order alone tells which one follows which. So they are counted where they lie: to lay them
- * in turn again would copy all of them. */
+ * substreams, and the order alone tells which one follows which. So they are counted where they lie: to lay
+ * them in turn again would copy all of them. */
 #include "model.h"
 
 static uint32_t number_at(const void *order, int64_t i, int width) {

@@ -1,14 +1,15 @@
-/* Whether the operations of a chunk still come in no order: a weave goes on only with such a chunk. Probes at
- * distances, since a chunk in which something recurs is given back to the passes that look for loops anyway.
+/* Whether the operations of a chunk still come in no order: an interleaving goes on only with such a chunk.
+ * Probes at distances, since a chunk in which something recurs is given back to the passes that look for
+ * loops anyway.
  */
-#include "strands.h"
+#include "substreams.h"
 
 #include <string.h>
 
 enum { AGAIN = 64, STRIDE = 96, HEAD = 32 };
 
 static bool recurs(const uint8_t *at, int64_t most) {
-    if (!memcmp(at, at + 1, HEAD - 1)) { /* of one strand: a run is no loop */
+    if (!memcmp(at, at + 1, HEAD - 1)) { /* of one substream: a run is no loop */
         return false;
     }
     uint64_t head, other;
@@ -32,7 +33,7 @@ bool wt_holds_loops(const uint8_t *order, int64_t n) {
 }
 
 /* Of operations of one file: turns enough, nothing that goes on for long, no pattern. */
-static bool still_irregular(const uint8_t *of_file, int64_t n, const struct wt_going *g) {
+static bool still_irregular(const uint8_t *of_file, int64_t n, const struct wt_unfinished *g) {
     int64_t turns = 0, block = g->limits.order / 2;
     for (int64_t i = 1; i < n && turns < g->limits.turns; i++) {
         turns += of_file[i] != of_file[i - 1];
@@ -48,15 +49,16 @@ static bool still_irregular(const uint8_t *of_file, int64_t n, const struct wt_g
     return !wt_has_pattern(of_file, sizeof *of_file, n, &g->limits);
 }
 
-bool wt_files_irregular(const uint8_t *order, int64_t n, const int64_t *counts, const struct wt_going *g) {
+bool wt_files_irregular(const uint8_t *order, int64_t n, const int64_t *counts,
+                        const struct wt_unfinished *g) {
     if (!g->n_streams) {
         return true;
     }
-    int64_t start[WT_MOST_STRANDS + 1], next[WT_MOST_STRANDS + 1];
-    uint8_t stream_of[WT_MOST_STRANDS];
+    int64_t start[WT_MOST_SUBSTREAMS + 1], next[WT_MOST_SUBSTREAMS + 1];
+    uint8_t stream_of[WT_MOST_SUBSTREAMS];
     memset(start, 0, sizeof start);
     /* What lies in no such file goes to the last place, which is not looked at. */
-    for (int64_t k = 0; k < g->n_strands; k++) {
+    for (int64_t k = 0; k < g->n_substreams; k++) {
         stream_of[k] = (uint8_t)(g->stream[k] < 0 ? g->n_streams : g->stream[k]);
         start[stream_of[k]] += counts[k];
     }

@@ -198,10 +198,10 @@ static void pass_talk(const struct wt_table *t, const struct wt_kinds *kinds, in
     }
 }
 
-static bool weavable(const struct wt_table *t, const struct wt_kinds *kinds, int64_t row,
-                     const struct block *b, int64_t i) {
+static bool interleavable(const struct wt_table *t, const struct wt_kinds *kinds, int64_t row,
+                          const struct block *b, int64_t i) {
     uint8_t op = t->op[row];
-    if (!kinds->woven[op] || b->plain[i] || b->single[i]) {
+    if (!kinds->interleaved[op] || b->plain[i] || b->single[i]) {
         return false;
     }
     return b->known[i] >= 0 ||
@@ -252,7 +252,7 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
         }
         rows = n - low < ROWS ? n - low : ROWS;
         look(t, low, rows, &b);
-        bool can = weavable(t, kinds, low, &b, 0);
+        bool can = interleavable(t, kinds, low, &b, 0);
         for (int64_t k = 0; k < rows; k++) {
             int64_t i = low + k;
             uint8_t op = t->op[i];
@@ -260,7 +260,7 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
             signature[i] = wt_signature(code, t->size[i]);
             n_parting += kinds->parting[op];
             if (i + 1 == n) {
-                flags[i] = can ? WT_WEAVABLE : 0;
+                flags[i] = can ? WT_INTERLEAVABLE : 0;
                 break;
             }
             uint8_t next_op = t->op[i + 1];
@@ -268,7 +268,7 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
             if (!same) {
                 code = late_number_of(t, i + 1, late, out);
             }
-            bool next_can = weavable(t, kinds, i + 1, &b, k + 1);
+            bool next_can = interleavable(t, kinds, i + 1, &b, k + 1);
             bool one_rank = !(uint32_t)(t->rank[i] ^ t->rank[i + 1]);
             int64_t ticks = b.ticks[k];
             bool call = kinds->calls[op], next_call = kinds->calls[next_op];
@@ -287,7 +287,7 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
             bool parted = (can != next_can) | !one_rank | (call != next_call) |
                           (next_call ? ticks != 1 : (ticks > 0) & (kinds->parting[next_op] != 0));
             flags[i] = (uint8_t)(joinable * WT_JOINABLE | linked * WT_LINKED | talks * WT_TALKS |
-                                 can * WT_WEAVABLE | parted * WT_PARTED);
+                                 can * WT_INTERLEAVABLE | parted * WT_PARTED);
             n_barriers += !joinable;
             n_talks += talks;
             n_linked += linked;

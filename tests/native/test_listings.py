@@ -11,7 +11,7 @@ from tracer_run import need
 
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
-from wavetank.model.document.program import MixStep, RepeatStep
+from wavetank.model.document.program import IrregularOrderStep, RepeatStep
 
 # A collector of logs: it lists a folder again and again, and looks at each log on the way.
 COLLECT = """
@@ -37,6 +37,8 @@ def test_a_folder_that_is_listed_again_and_again_has_its_entries_once(tmp_path: 
     wavetank("model", "run.trace", "--each-file", "-o", "model.json", cwd=tmp_path)
     wavetank("kernel", "model.json", "-o", "kernel.json", cwd=tmp_path)
     (loop,) = Model.read(tmp_path / "model.json").programs[0].steps
-    assert isinstance(loop, RepeatStep) and any(isinstance(step, MixStep) for step in loop.steps)
+    assert isinstance(loop, RepeatStep) and any(
+        isinstance(step, IrregularOrderStep) for step in loop.steps
+    )
     entries = {file.name: file.entries for file in Kernel.read(tmp_path / "kernel.json").files}
     assert entries["logs"] == kinds.count(".dat")

@@ -18,7 +18,7 @@ from wavetank.errors import ModelError
 from wavetank.model.compression.compactor import Compactor
 from wavetank.model.compression.folded_table import unfold_idle
 from wavetank.model.compression.folding import fold
-from wavetank.model.compression.weaves import kinds_of
+from wavetank.model.compression.interleavings import kinds_of
 from wavetank.model.counters.description import approximation_of
 from wavetank.model.counters.trace import approximate_trace
 from wavetank.model.document.file_views import shared_programs
@@ -145,7 +145,7 @@ def _compressed(trace: Trace, rules: Rules, ops: Mapping[int, Op]) -> _Compresse
     gap_s = rules.shortest_gap_s
     events = process_events(trace.ranks)
     pieces = between_processes(unfold_idle(rows, gap_s), events)
-    folds = fold(pieces, gap_s, compactor(rules, ops, weaves=not events))
+    folds = fold(pieces, gap_s, compactor(rules, ops, interleavings=not events))
     table, mends = mended(folds, trace)
     trace = replace(trace, folds=table)
     del rows, pieces, folds
@@ -301,16 +301,16 @@ def compactor(
     rules: Rules,
     ops: Mapping[int, Op] = OPS,
     *,
-    weaves: bool = True,
+    interleavings: bool = True,
 ) -> Compactor:
     """What folds the operations of a run for an extraction by these rules.
 
-    ``weaves`` is False where the times of single operations matter.
+    ``interleavings`` is False where the times of single operations matter.
     """
     parting = codes_where(lambda op: rules.split_at_communication.get(op.level, False), ops)
     calls = codes_where(lambda op: op.level == Level.MPIIO, ops)
-    woven, seeks = kinds_of(ops)
-    if not weaves or rules.shortest_gap_s is not None:
-        woven = np.zeros_like(woven)
-    kinds = OpKinds(*(codes.astype(np.uint8) for codes in (parting, calls, woven, seeks)))
+    interleaved, seeks = kinds_of(ops)
+    if not interleavings or rules.shortest_gap_s is not None:
+        interleaved = np.zeros_like(interleaved)
+    kinds = OpKinds(*(codes.astype(np.uint8) for codes in (parting, calls, interleaved, seeks)))
     return Compactor(rules, kinds)

@@ -1,4 +1,4 @@
-"""Programs with some of their steps changed, inside of repeats and mixes too."""
+"""Programs with some of their steps changed, inside of repeats and irregular orders too."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ SOURCE = Path(arguments.__file__).parents[1]
 COPIES = {"trace/events.py", "trace/fold.py"}
 """Modules that hand the column on as it is."""
 COMPARE = {
-    "model/compression/open_strands.py", "model/compression/weave_joins.py", "model/native/strands.py",
+    "model/compression/unfinished_substreams.py", "model/compression/interleaving_joins.py", "model/native/substreams.py",
 }  # fmt: skip
 """Modules to which it is a part of what operations have in common."""
 HAND_ON = {

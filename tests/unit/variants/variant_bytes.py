@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from wavetank.model.document.phase import LinearOffsets
-from wavetank.model.document.program import DataStep, MixStep, RepeatStep
+from wavetank.model.document.program import DataStep, IrregularOrderStep, RepeatStep
 
 
 def operations(phase, rank):
@@ -60,7 +60,7 @@ def _calls(steps, phases):
         if isinstance(step, RepeatStep):
             for _ in range(step.times):
                 yield from _calls(step.steps, phases)
-        elif isinstance(step, MixStep):
+        elif isinstance(step, IrregularOrderStep):
             yield from _calls(tuple(step.each()), phases)
         elif isinstance(step, DataStep):
             n = step.n if step.single else step.n * len(phases[step.ph_id].pattern)

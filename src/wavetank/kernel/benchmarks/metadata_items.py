@@ -25,7 +25,7 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
-from wavetank.model.document.step_walks import flat, unmixed
+from wavetank.model.document.step_walks import flat, orders_expanded
 
 CREATE, STAT, READ, RENAME, REMOVE = "C", "T", "E", "U", "r"  # mdtest's letters for its phases
 MOST_STRETCHES = 64  # between two collectives; more is calls in turns
@@ -97,7 +97,7 @@ class _Rank:
 
     def see(self, steps: Sequence[Step]) -> None:
         """In order; repeats are unfolded, of those of data alone the first two: mdtest moves data once a file."""
-        for step in unmixed(steps):
+        for step in orders_expanded(steps):
             if isinstance(step, RepeatStep):
                 alike = all(isinstance(inner, DataStep) for inner, _ in flat(step.steps))
                 for _ in range(min(step.times, 2) if alike else step.times):

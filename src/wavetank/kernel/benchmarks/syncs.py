@@ -11,7 +11,7 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, RepeatStep, Step
-from wavetank.model.document.step_walks import unmixed
+from wavetank.model.document.step_walks import orders_expanded
 
 SYNCS = frozenset({"fsync", "fdatasync", "MPI_File_sync"})
 
@@ -100,7 +100,7 @@ class _Walk:
 
     def steps(self, steps: Sequence[Step]) -> None:
         """Steps in order; of those that repeat the first two times, and what the others add."""
-        for step in unmixed(steps):
+        for step in orders_expanded(steps):
             if isinstance(step, RepeatStep):
                 self._repeat(step)
             elif isinstance(step, DataStep) and any(self._writes.get(step.ph_id, ())):

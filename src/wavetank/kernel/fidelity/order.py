@@ -2,7 +2,7 @@
 
 Which calls are a replay's is asked of the rules that made the kernel; what they are and in which order, of the model. Steps of
 both sides become their fields, with what a number stands for (a name, a view's runs, a communicator's ranks, hints) in
-its place, so that equal order is equality. Nothing but mixes is unfolded.
+its place, so that equal order is equality. Nothing but irregular orders is unfolded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from wavetank.model.document.file_members import name_of_member, turns_to_next
 from wavetank.model.document.file_views import programs_by_view
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep, ProcessStep, Program, Step
-from wavetank.model.document.step_walks import Around, changed_among, flat, unmixed
+from wavetank.model.document.step_walks import Around, changed_among, flat, orders_expanded
 
 _Entry = dict[str, Any]
 """A step's fields. Of a repeat those of its steps that are compared, as ``steps``."""
@@ -210,7 +210,7 @@ class _Entries:
     def _order(self, steps: Sequence[Step]) -> list[_Entry]:
         known: dict[int, list[_Entry]] = {}  # by step, which may come many times
         found: list[_Entry] = []
-        for step in unmixed(steps):
+        for step in orders_expanded(steps):
             if id(step) not in known:
                 known[id(step)] = self._entries(step)
             found += known[id(step)]

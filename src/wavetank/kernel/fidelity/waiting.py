@@ -28,7 +28,7 @@ from wavetank.kernel.ordering.waits import COLLECTIVE, MOST_MESSAGES, read_after
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
+    IrregularOrderStep,
     ProcessStep,
     Step,
     SyncStep,
@@ -212,7 +212,7 @@ def _orders(
 
 def _n_planned(step: Step) -> int:
     """How many steps of a plan one of a kernel is, without collectives."""
-    if isinstance(step, MixStep):
+    if isinstance(step, IrregularOrderStep):
         n = [_n_planned(inner) for inner in step.steps]
         return sum(n[which] for which in step.order)
     if isinstance(step, FileStep):

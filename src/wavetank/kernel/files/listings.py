@@ -9,7 +9,7 @@ from wavetank.kernel.document.kernel import KernelFile
 from wavetank.kernel.document.steps import may_make, removes
 from wavetank.kernel.files.turns import FileNames, Turns
 from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
-from wavetank.model.document.step_walks import flat, plain_steps, unmixed
+from wavetank.model.document.step_walks import flat, orders_expanded, plain_steps
 from wavetank.trace.arguments import Argument
 
 _DOTS = 2  # "." and ".." are entries too
@@ -74,7 +74,7 @@ class _Listings:
 
     def walk(self, steps: Sequence[Step], times: int) -> None:
         """In order. A repeat that lists a directory to its end does so anew each time."""
-        for step in unmixed(steps):
+        for step in orders_expanded(steps):
             if isinstance(step, RepeatStep) and self._are_on_members(step.steps):
                 for _ in range(step.times):
                     self.walk(step.steps, times)

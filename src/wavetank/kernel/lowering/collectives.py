@@ -32,7 +32,7 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
-from wavetank.model.document.step_walks import unmixed
+from wavetank.model.document.step_walks import orders_expanded
 
 _Lines = dict[int, Folded]  # by communicator, as far as a program has got
 
@@ -174,7 +174,7 @@ class _Walk:
 
     def _of(self, steps: Sequence[Step]) -> _Lines:
         parts: defaultdict[int, list[Folded]] = defaultdict(list)
-        for step in unmixed(steps):
+        for step in orders_expanded(steps):
             for communicator, part in self._of_step(step).items():
                 parts[communicator].append(part)
         return {communicator: joined(of_one) for communicator, of_one in parts.items()}

@@ -14,7 +14,7 @@ from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
+    IrregularOrderStep,
     PauseStep,
     ProcessStep,
     Program,
@@ -24,7 +24,7 @@ from wavetank.model.document.program import (
 )
 from wavetank.model.document.step_walks import flat
 
-_BLOCK = 1 << 16  # lines of a mix that are joined at once
+_BLOCK = 1 << 16  # lines of an irregular order that are joined at once
 
 
 class Communicators:
@@ -85,8 +85,8 @@ class ProgramLines:
                 yield f"{indent}pause {round(step.seconds * 1e9)}"
             elif isinstance(step, ProcessStep):
                 continue  # a wait or a signal beside the steps, see order.py
-            elif isinstance(step, MixStep):
-                yield from self._of_mix(step, depth)
+            elif isinstance(step, IrregularOrderStep):
+                yield from self._of_order(step, depth)
             else:
                 yield from self._of_repeat(step, depth)
 
@@ -125,25 +125,25 @@ class ProgramLines:
                 before = self._phases[step.ph_id]
         return before
 
-    def _of_mix(self, mix: MixStep, depth: int) -> Iterator[str]:
-        """The lines of a mix; some thousands at once where a line depends on no step before it."""
-        data = [isinstance(step, DataStep) for step in mix.steps]
+    def _of_order(self, irregular: IrregularOrderStep, depth: int) -> Iterator[str]:
+        """The lines of an irregular order; some thousands at once where a line depends on no step before it."""
+        data = [isinstance(step, DataStep) for step in irregular.steps]
         if any(
             self._phases[step.ph_id].level == "mpiio"
             if isinstance(step, DataStep)
             else step.iop_type in calls.ON_TWO_NAMES
-            for step in mix.steps
+            for step in irregular.steps
         ):
-            for inner in mix.each():
+            for inner in irregular.each():
                 yield from self.of([inner], depth)
             return
         latest = self._latest
-        each = ["\n".join(self.of([step], depth)) for step in mix.steps]
-        of_data = np.flatnonzero(np.array(data)[mix.order])
-        last = mix.steps[mix.order[of_data[-1]]] if len(of_data) else None
+        each = ["\n".join(self.of([step], depth)) for step in irregular.steps]
+        of_data = np.flatnonzero(np.array(data)[irregular.order])
+        last = irregular.steps[irregular.order[of_data[-1]]] if len(of_data) else None
         self._latest = self._phases[last.ph_id] if isinstance(last, DataStep) else latest
-        for low in range(0, len(mix.order), _BLOCK):
-            lines = map(each.__getitem__, mix.order[low : low + _BLOCK].tolist())
+        for low in range(0, len(irregular.order), _BLOCK):
+            lines = map(each.__getitem__, irregular.order[low : low + _BLOCK].tolist())
             if block := "\n".join(filter(None, lines)):
                 yield block
 

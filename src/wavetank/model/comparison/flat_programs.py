@@ -1,6 +1,6 @@
-"""A rank's program without its loops and mixes: what comes after what, as columns.
+"""A rank's program without its loops and irregular orders: what comes after what, as columns.
 
-One order may be written in several ways: as repeated steps, as a mix of them, one by one. Laid out it is the same.
+One order may be written in several ways: as repeated steps, as an irregular order, one by one. Expanded it is the same.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.document.program import MixStep, RepeatStep, Step
+from wavetank.model.document.program import IrregularOrderStep, RepeatStep, Step
 from wavetank.trace.schema import Int64Array
 
 MOST_RUNS = 10_000_000
@@ -44,7 +44,7 @@ def lay_out(steps: Sequence[Step], leaf: Leaf) -> LaidOut:
     parts: list[LaidOut] = []
     single: list[tuple[int, int]] = []
     for step in steps:
-        if isinstance(step, RepeatStep | MixStep):
+        if isinstance(step, RepeatStep | IrregularOrderStep):
             parts.append(_of_pairs(single))
             single = []
             parts.append(_repeated(step, leaf) if step.step == "repeat" else _mixed(step, leaf))
@@ -72,7 +72,7 @@ def _repeated(step: RepeatStep, leaf: Leaf) -> LaidOut:
     return LaidOut(np.tile(inner.code, step.times), np.tile(inner.n, step.times))
 
 
-def _mixed(step: MixStep, leaf: Leaf) -> LaidOut:
+def _mixed(step: IrregularOrderStep, leaf: Leaf) -> LaidOut:
     found = [leaf(one) for one in step.steps]
     kept = np.array([one is not None for one in found], dtype=bool)
     each = _of_pairs([one or (0, 0) for one in found])

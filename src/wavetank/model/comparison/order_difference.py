@@ -15,7 +15,14 @@ from wavetank.model.comparison.call_results import asked_text, result_and_argume
 from wavetank.model.comparison.flat_programs import LaidOut, Leaf, TooLongError, lay_out
 from wavetank.model.comparison.inherited_files import AROUND
 from wavetank.model.document.model import Model
-from wavetank.model.document.program import DataStep, FileStep, MixStep, RepeatStep, Step, SyncStep
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    IrregularOrderStep,
+    RepeatStep,
+    Step,
+    SyncStep,
+)
 from wavetank.tables.words import ranks_text
 
 
@@ -140,7 +147,7 @@ class _Programs:
         return self.of_rank.get(rank), self._given.get(rank)
 
     def laid_out(self, rank: int) -> LaidOut:
-        """A rank's program without loops and mixes."""
+        """A rank's program without loops and irregular orders."""
         key = self.key_of(rank)
         if key not in self._laid_out:
             self._laid_out[key] = lay_out(self._steps_of(rank), self._leaf(rank))
@@ -202,7 +209,7 @@ def _as_written(steps: Sequence[Step], leaf: Leaf) -> Hashable:
     for step in steps:
         if isinstance(step, RepeatStep):
             found.append(("repeat", step.times, _as_written(step.steps, leaf)))
-        elif isinstance(step, MixStep):
+        elif isinstance(step, IrregularOrderStep):
             found.append(("mix", tuple(map(leaf, step.steps)), np.asarray(step.order).tobytes()))
         else:
             found.append(leaf(step))

@@ -1,4 +1,4 @@
-"""Blocks of a chunk: rows for loops, irregular stretches and weaves, and which operations they stand for.
+"""Blocks of a chunk: rows for loops, irregular stretches and interleavings, and which operations they stand for.
 
 A file of its own: the passes over loops and over irregular stretches add to it, and neither knows of the other.
 """

@@ -15,18 +15,23 @@ from wavetank.model.compression.blocks import Blocks
 from wavetank.model.compression.folded_table import (
     NAMES,
     Folded,
+    Interleaving,
     Lists,
-    Weave,
     joined,
 )
 from wavetank.model.compression.growing_lists import ListStore
+from wavetank.model.compression.interleaving_joins import join_interleavings
+from wavetank.model.compression.interleavings import (
+    Interleaver,
+    continue_interleaving,
+    interleave,
+    often,
+)
 from wavetank.model.compression.list_stripes import Stripes
 from wavetank.model.compression.loop_blocks import LoopBlocks
-from wavetank.model.compression.open_strands import union
 from wavetank.model.compression.stretch_blocks import StretchBlocks
-from wavetank.model.compression.weave_joins import join_weaves
-from wavetank.model.compression.weaves import Weaver, often, weave, weave_on
-from wavetank.model.native.strands import Before, Going, Regions
+from wavetank.model.compression.unfinished_substreams import union
+from wavetank.model.native.substreams import Before, Regions, Unfinished
 from wavetank.model.native.survey import (
     Chunk,
     Flag,
@@ -43,7 +48,7 @@ class Compactor:
 
     Args:
         rules: what is worth it, what is similar, which levels communication parts.
-        kinds: of operations, what parts them and what may be woven; None: nothing.
+        kinds: of operations, what parts them and what may be interleaved; None: nothing.
     """
 
     def __init__(
@@ -55,42 +60,46 @@ class Compactor:
         self.thresholds = self._rules.thresholds
         none = np.zeros(256, dtype=np.uint8)
         self.kinds = kinds or OpKinds(none, none, none, none)
-        self._weaves: list[Weave] = []
-        self._n_strands = 0
+        self._interleavings: list[Interleaving] = []
+        self._n_substreams = 0
         self._store = ListStore()
         self._stripes = Stripes(self._store)
         self._loops = LoopBlocks(self.thresholds, self.kinds.calls, self._store)
         self._stretches = StretchBlocks(self._rules, self._store)
-        self._before: Before | None = None  # of the chunk that is looked at, if that is woven
+        self._before: Before | None = None  # of the chunk that is looked at, if that is interleaved
         self._behind: Before | None = None  # its last operation, if that is
-        self._going: Going | None = None  # strands of the last weave
+        self._unfinished: Unfinished | None = None  # substreams of the last interleaving
 
     def whole(self, chunks: list[Folded]) -> Folded:
         """The folded chunks as one table, with all lists that their rows point to."""
-        return join_weaves(joined(chunks, Lists(weaves=tuple(self._weaves))), self._store)
+        return join_interleavings(
+            joined(chunks, Lists(interleavings=tuple(self._interleavings))), self._store
+        )
 
     def go_on(
         self, chunk: Chunk[Folded], workspace: Workspace, refold: Callable[[Folded], Folded]
     ) -> Folded | None:
-        """The rows of the next chunk, if all of it goes on with the weave that the chunk before it ended with."""
+        """The rows of the next chunk, if all of it goes on with the interleaving that the chunk before it ended with."""
         self._before, self._behind = self._behind, None
-        before, going = self._before, self._going
+        before, unfinished = self._before, self._unfinished
         if (
             before is None
-            or going is None
+            or unfinished is None
             or len(chunk)
             < max(self.thresholds.compacted_operations, self.thresholds.woven_operations)
         ):
             return None
-        woven = weave_on(chunk, going, before, self._weaver(refold, workspace))
-        if woven is None:
+        interleaved = continue_interleaving(
+            chunk, unfinished, before, self._interleaver(refold, workspace)
+        )
+        if interleaved is None:
             return None
-        rows, weave = woven
+        rows, interleaving = interleaved
         self._look_behind(chunk.table)
-        return self._numbered(rows, [weave])
+        return self._numbered(rows, [interleaving])
 
-    def _weaver(self, refold: Callable[[Folded], Folded], workspace: Workspace) -> Weaver:
-        return Weaver(
+    def _interleaver(self, refold: Callable[[Folded], Folded], workspace: Workspace) -> Interleaver:
+        return Interleaver(
             self.kinds,
             self._rules,
             refold,
@@ -112,7 +121,7 @@ class Compactor:
             chunk: single operations for the most part.
             survey: of it.
             workspace: of arrays.
-            refold: folds rows in order; None: nothing is woven.
+            refold: folds rows in order; None: nothing is interleaved.
         """
         n = len(chunk)
         barriers = self._barriers(survey)
@@ -125,8 +134,8 @@ class Compactor:
         for low, high in self._regions(n, barriers, runs, self.thresholds.loop_operations):
             for loop in self._loops.find(survey.signature, low, high):
                 self._loops.take(chunk, survey.code, loop, workspace, found)
-        if refold is not None and self.kinds.woven.any():
-            self._take_weaves(chunk, survey, self._weaver(refold, workspace), found)
+        if refold is not None and self.kinds.interleaved.any():
+            self._take_interleavings(chunk, survey, self._interleaver(refold, workspace), found)
         code = survey.code
         for low, high in self._regions(
             n, barriers, runs, self.thresholds.regular_run, found.covered
@@ -174,38 +183,40 @@ class Compactor:
             kept &= ~covered[low]
         return list(zip(low[kept].tolist(), high[kept].tolist(), strict=True))
 
-    # --- weaves -----------------------------------------------------------------------------------
+    # --- interleavings -----------------------------------------------------------------------------------
 
-    def _take_weaves(self, chunk: Chunk[Folded], survey: Survey, by: Weaver, found: Blocks) -> None:
+    def _take_interleavings(
+        self, chunk: Chunk[Folded], survey: Survey, by: Interleaver, found: Blocks
+    ) -> None:
         """Rows for stretches in which operations of several kinds take turns."""
         regions = self._mixed_regions(survey, found.covered)
         if regions is None:
             return
         table = chunk.table
-        woven = weave(chunk, survey, regions, by)
-        weaves, going = woven.weaves, woven.going
+        interleaved = interleave(chunk, survey, regions, by)
+        interleavings, unfinished = interleaved.interleavings, interleaved.unfinished
         if self._before is not None and regions.low[0] == 0 and self._goes_on(self._before, table):
-            weaves[0] = replace(weaves[0], goes_on=True)
-            if going is not None and self._going is not None and len(weaves) == 1:
-                going = union(going, self._going, self.kinds)
+            interleavings[0] = replace(interleavings[0], continues=True)
+            if unfinished is not None and self._unfinished is not None and len(interleavings) == 1:
+                unfinished = union(unfinished, self._unfinished, self.kinds)
         if regions.high[-1] == len(chunk):
-            self._going = going
+            self._unfinished = unfinished
             self._look_behind(table)
-        found.add(self._numbered(woven.rows, weaves), woven.at)
+        found.add(self._numbered(interleaved.rows, interleavings), interleaved.at)
         for low, high in zip(regions.low.tolist(), regions.high.tolist(), strict=True):
             found.covered[low:high] = True
 
-    def _numbered(self, rows: Folded, weaves: list[Weave]) -> Folded:
-        """Rows of weaves, whose strands get the next numbers."""
-        first = self._n_strands
+    def _numbered(self, rows: Folded, interleavings: list[Interleaving]) -> Folded:
+        """Rows of interleavings, whose substreams get the next numbers."""
+        first = self._n_substreams
         columns = {name: getattr(rows, name) for name in NAMES}
-        columns["strand"] = rows.strand + first
-        self._weaves += [replace(one, first=first + one.first) for one in weaves]
-        self._n_strands = self._weaves[-1].first + len(self._weaves[-1].apart)
+        columns["substream"] = rows.substream + first
+        self._interleavings += [replace(one, first=first + one.first) for one in interleavings]
+        self._n_substreams = self._interleavings[-1].first + len(self._interleavings[-1].apart)
         return Folded(**columns, lists=rows.lists)
 
     def _look_behind(self, table: Folded) -> None:
-        """Keep in mind the last operation of a chunk, which is woven."""
+        """Keep in mind the last operation of a chunk, which is interleaved."""
         op = table.op[-1]
         self._behind = Before(
             int(table.rank[-1]), int(table.tick[-1]), bool(self.kinds.calls[op]), bool(self.kinds.parting[op])
@@ -227,7 +238,7 @@ class Compactor:
         edges = np.concatenate([[0], 1 + np.flatnonzero(parted), [len(flags)]])
         low, high = edges[:-1], edges[1:]
         some = (
-            ((flags[low] & Flag.WEAVABLE) > 0)
+            ((flags[low] & Flag.INTERLEAVABLE) > 0)
             & ~covered[low]
             & (high - low >= self.thresholds.woven_operations)
         )

@@ -23,31 +23,31 @@ def _no_rows() -> Int64Array:
 
 
 @dataclass(frozen=True)
-class Weave:
-    """The order of operations whose rows lie strand by strand, one behind the other.
+class Interleaving:
+    """The order of operations whose rows lie substream by substream, one behind the other.
 
     Attributes:
-        first: number of its first strand.
-        order: shape (operations,), the strand of each operation in the order of the run, from 0.
-        apart: shape (strands,), whether the strand is one of several of its file.
-        stray: shape (strands,), whether it is of seeks that do not lead to where their file's next operation begins.
-        goes_on: whether it goes on where the weave before it ends, as in one of two chunks.
+        first: number of its first substream.
+        order: shape (operations,), the substream of each operation in the order of the run, from 0.
+        apart: shape (substreams,), whether the substream is one of several of its file.
+        stray: shape (substreams,), whether it is of seeks that do not lead to where their file's next operation begins.
+        continues: whether it continues the interleaving before it, as in the second of two chunks.
     """
 
     first: int
     order: npt.NDArray[Any]
     apart: BoolArray
     stray: BoolArray
-    goes_on: bool = False
+    continues: bool = False
 
 
 @dataclass(frozen=True)
 class Lists:
-    """Offsets and sizes of operations that follow no rule, bytes; a row's are neighbours. And weaves of rows."""
+    """Offsets and sizes of operations that follow no rule, bytes; a row's are neighbours. And interleavings of rows."""
 
     offset: Int64Array = field(default_factory=_no_rows)
     size: Int64Array = field(default_factory=_no_rows)
-    weaves: tuple[Weave, ...] = ()
+    interleavings: tuple[Interleaving, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Folded(FoldTable):
     Attributes:
         listed: where the offsets of the row's operations begin in ``lists.offset``; -1: they are regular.
         sized: where their sizes begin in ``lists.size``; -1: all are ``size``.
-        strand: number of the row's strand in a weave, ascending; -1 for none.
+        substream: number of the row's substream in an interleaving, ascending; -1 for none.
         lists: the same object in all tables of one extraction.
 
     Why not single operations again, where a row cannot say what they are: a trace of random reads would then be as many
@@ -67,19 +67,19 @@ class Folded(FoldTable):
     Why lists beside the table and not in it: a list grows while chunks of the trace come in. A row keeps where its part
     begins, and its operations are neighbours there. So some operations of a row are taken apart (``pieces``) without a copy.
 
-    Why weaves: several calls that alternate without an order would leave a row for each operation, though each call alone
-    may be regular. The operations of each call become a strand that folds for itself. ``Weave.order`` keeps which one came
+    Why interleavings: several calls that alternate without an order would leave a row for each operation, though each call alone
+    may be regular. The operations of each call become a substream that folds for itself. ``Interleaving.order`` keeps which one came
     when, so that nothing is lost. Decision 0233.
     """
 
     listed: Int64Array = field(default_factory=_no_rows)
     sized: Int64Array = field(default_factory=_no_rows)
-    strand: Int64Array = field(default_factory=_no_rows)
+    substream: Int64Array = field(default_factory=_no_rows)
     lists: Lists = field(default_factory=Lists)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("listed", "sized", "strand"):
+        for name in ("listed", "sized", "substream"):
             if len(getattr(self, name)) != len(self.rank):
                 object.__setattr__(self, name, np.broadcast_to(np.int64(-1), len(self.rank)))
 
@@ -233,30 +233,35 @@ def unfold_rows(table: Folded, mask: BoolArray) -> Folded:
     return pieces(table, index, position, high)
 
 
-def weaves_of(table: Folded) -> Int64Array:
-    """The number of each row's weave in ``lists.weaves``; -1 for none."""
-    if not table.lists.weaves:
+def interleavings_of(table: Folded) -> Int64Array:
+    """The number of each row's interleaving in ``lists.interleavings``; -1 for none."""
+    if not table.lists.interleavings:
         return np.broadcast_to(np.int64(-1), len(table))
-    firsts = np.array([weave.first for weave in table.lists.weaves], dtype=np.int64)
-    found: Int64Array = np.searchsorted(firsts, table.strand, side="right") - 1
+    firsts = np.array(
+        [interleaving.first for interleaving in table.lists.interleavings], dtype=np.int64
+    )
+    found: Int64Array = np.searchsorted(firsts, table.substream, side="right") - 1
     return found
 
 
 def taken_apart(table: Folded) -> BoolArray:
-    """Whether each row's strand is one of several of its file; not of those of stray seeks."""
-    return _of_strands(table, [weave.apart & ~weave.stray for weave in table.lists.weaves])
+    """Whether each row's substream is one of several of its file; not of those of stray seeks."""
+    return _of_substreams(
+        table,
+        [interleaving.apart & ~interleaving.stray for interleaving in table.lists.interleavings],
+    )
 
 
 def stray_seeks(table: Folded) -> BoolArray:
-    """Whether each row is of seeks in a weave that do not lead to where their file's next operation begins."""
-    return _of_strands(table, [weave.stray for weave in table.lists.weaves])
+    """Whether each row is of seeks in an interleaving that do not lead to where their file's next operation begins."""
+    return _of_substreams(table, [interleaving.stray for interleaving in table.lists.interleavings])
 
 
-def _of_strands(table: Folded, of_strands: list[BoolArray]) -> BoolArray:
+def _of_substreams(table: Folded, of_substreams: list[BoolArray]) -> BoolArray:
     found = np.zeros(len(table), dtype=bool)
-    if of_strands:
-        woven = np.flatnonzero(table.strand >= 0)
-        found[woven] = np.concatenate(of_strands)[table.strand[woven]]
+    if of_substreams:
+        interleaved = np.flatnonzero(table.substream >= 0)
+        found[interleaved] = np.concatenate(of_substreams)[table.substream[interleaved]]
     return found
 
 

@@ -46,7 +46,7 @@ def fold(
         compactor: of loops and irregular stretches; one of the default limits if None.
     """
     gap_ns = None if gap_s is None else gap_s * 1e9
-    if isinstance(chunks, Folded) and (len(chunks.lists.offset) or chunks.lists.weaves):
+    if isinstance(chunks, Folded) and (len(chunks.lists.offset) or chunks.lists.interleavings):
         return chunks
     tables = [chunks] if isinstance(chunks, FoldTable) else chunks
     compactor = compactor or Compactor()
@@ -90,14 +90,14 @@ def _fold_chunk(
     gap_ns: float | None,
     compactor: Compactor,
     workspace: Workspace,
-    weaves: bool = True,
+    interleavings: bool = True,
 ) -> Folded:
     n = len(table)
     chunk = Chunk(table)
     refold = partial(
-        _fold_chunk, gap_ns=gap_ns, compactor=compactor, workspace=workspace.inner(), weaves=False,
+        _fold_chunk, gap_ns=gap_ns, compactor=compactor, workspace=workspace.inner(), interleavings=False,
     )  # fmt: skip
-    if weaves and gap_ns is None:
+    if interleavings and gap_ns is None:
         rows = compactor.go_on(chunk, workspace, refold)
         if rows is not None:
             return rows
@@ -110,7 +110,7 @@ def _fold_chunk(
     n_rows = n - int((end - begin).sum())
     if n >= thresholds.compacted_operations and n < n_rows * thresholds.folded_operations:
         blocks = compactor.compact(
-            chunk, found, workspace, refold if weaves and gap_ns is None else None
+            chunk, found, workspace, refold if interleavings and gap_ns is None else None
         )
         if blocks is not None:
             del chunk, found, begin, end  # as large as the rows

@@ -1,4 +1,4 @@
-"""Lists of strands of weaves, each in a stripe of its own, so that they grow from chunk to chunk without being joined.
+"""Lists of substreams, each in a stripe of its own, so that they grow from chunk to chunk without being joined.
 
 Reads and changes where the stripes of a ``ListStore`` end.
 """
@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from wavetank.model.compression.growing_lists import SMALL, STRIPE, STRIPES, GrowingList, ListStore
-from wavetank.model.native.strands import Tails
+from wavetank.model.native.substreams import Tails
 from wavetank.trace.schema import Int64Array
 
 Key = tuple[int, ...]
-"""What the operations of a strand have in common."""
+"""What the operations of a substream have in common."""
 
 
 class Stripes:
@@ -25,7 +25,7 @@ class Stripes:
         self._number: dict[Key, int] = {}
 
     def numbers(self, keys: Sequence[Key]) -> Int64Array:
-        """The stripe of each strand; -1 where there is none left for it."""
+        """The stripe of each substream; -1 where there is none left for it."""
         if self._store.offsets.stripes() is None or self._store.sizes.stripes() is None:
             return np.full(len(keys), -1, dtype=np.int64)
         for key in keys:

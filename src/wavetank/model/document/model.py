@@ -78,7 +78,7 @@ class Model(Document):
 
     kind: ClassVar[str] = "model"
     version: ClassVar[int] = (
-        4  # 2: listed offsets are columns; 3: steps of mixes; 4: files with members
+        4  # 2: listed offsets are columns; 3: steps of irregular orders; 4: files with members
     )
     older: ClassVar[tuple[int, ...]] = (1, 2, 3)
     error: ClassVar[type[WavetankError]] = ModelError

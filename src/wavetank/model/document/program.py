@@ -148,8 +148,8 @@ class ProcessStep(Record):
     )
 
 
-class MixStep(Record):
-    """Steps in no order: which of a few different ones comes when."""
+class IrregularOrderStep(Record):
+    """Steps that alternate without a repeating order: which of a few different ones comes when. Files call it a mix."""
 
     step: Literal["mix"] = "mix"
     steps: tuple[DataStep | FileStep, ...] = Field(description="the different ones")
@@ -175,18 +175,20 @@ class MixStep(Record):
         """How often each of the different steps comes."""
         return tuple(np.bincount(self.order, minlength=len(self.steps)).tolist())
 
-    def replaced(self, steps: Sequence[DataStep | FileStep | None]) -> tuple[MixStep, ...]:
-        """The mix with other steps in place of its own; those that are None are left out. None of it, or one."""
+    def replaced(
+        self, steps: Sequence[DataStep | FileStep | None]
+    ) -> tuple[IrregularOrderStep, ...]:
+        """The order with other steps in place of its own; those that are None are left out. None of it, or one."""
         kept = np.array([step is not None for step in steps], dtype=bool)
         order = self.order
         if not kept.all():
             order = (np.cumsum(kept) - 1)[order[kept[order]]]
         left = tuple(step for step in steps if step is not None)
-        return (MixStep.model_construct(steps=left, order=order),) if left else ()
+        return (IrregularOrderStep.model_construct(steps=left, order=order),) if left else ()
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, MixStep)
+            isinstance(other, IrregularOrderStep)
             and self.steps == other.steps
             and np.array_equal(self.order, other.order)
         )
@@ -205,7 +207,7 @@ class RepeatStep(Record):
 
 
 Step = Annotated[
-    DataStep | FileStep | SyncStep | PauseStep | ProcessStep | MixStep | RepeatStep,
+    DataStep | FileStep | SyncStep | PauseStep | ProcessStep | IrregularOrderStep | RepeatStep,
     Field(discriminator="step"),
 ]
 

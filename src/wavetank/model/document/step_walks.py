@@ -1,4 +1,4 @@
-"""Walks over the steps of programs, which nest: a repeat and a mix hold other steps.
+"""Walks over the steps of programs, which nest: a repeat and an irregular order hold other steps.
 
 A new kind of step that holds others is added here and in ``program``. Whoever looks at steps one by one, or changes
 them, goes by these walks; only what depends on where a step stands among its neighbours walks by itself. The walks ask
@@ -24,8 +24,8 @@ PlainStep = DataStep | FileStep | SyncStep | PauseStep | ProcessStep
 """A step that holds no others."""
 
 
-def unmixed(steps: Sequence[Step]) -> Iterator[PlainStep | RepeatStep]:
-    """The steps in the order of the run, mixes laid out, repeats as they are: for walks that do not go through all repetitions."""
+def orders_expanded(steps: Sequence[Step]) -> Iterator[PlainStep | RepeatStep]:
+    """The steps in the order of the run, irregular orders expanded, repeats as they are: for walks that skip repetitions."""
     for step in steps:
         if step.step == "mix":
             yield from step.each()
@@ -67,7 +67,7 @@ def unrolled(steps: Sequence[Step], most: int | None = None) -> Iterator[PlainSt
 
 
 class Around(NamedTuple):
-    """Where a step is: the steps beside it, none in a mix, and how often it is performed in all."""
+    """Where a step is: the steps beside it, none in an irregular order, and how often it is performed in all."""
 
     before: Step | None
     after: Step | None
@@ -79,7 +79,7 @@ def changed_steps(
 ) -> tuple[Step, ...]:
     """The steps with data and file steps changed, each once, in the order in which they are written.
 
-    Those for which the change gives None are left out, and repeats and mixes of which nothing is left.
+    Those for which the change gives None are left out, and repeats and irregular orders of which nothing is left.
     """
     return changed_among(steps, lambda step, _: change(step))
 

@@ -1,4 +1,4 @@
-"""The numbers by which an extraction decides: what is a run, a pattern, a mix, a family of files.
+"""The numbers by which an extraction decides: what is a run, a pattern, an irregular order, a family of files.
 
 A model says which it was made with. The method gives the rules (section 2) and the window of similar values, and no
 numbers. Each description ends with where the number comes from:
@@ -66,30 +66,29 @@ class Thresholds(Record):
     woven_operations: int = Field(
         default=256,
         ge=1,
-        description="operations of a stretch in which several kinds take turns, from which on it is woven; below it "
+        description="operations of a range in which several kinds alternate, from which on they are an interleaving; below it "
         "single rows take 47 kB at most (tried)",
     )
     strand_operations: int = Field(
         default=32,
         ge=1,
-        description="operations of one kind in a weave that are a row without regularity; fewer stay single rows, 6 kB at "
-        "most (tried)",
+        description="operations of one substream that are a row without regularity; fewer stay single rows, 6 kB at most (tried)",
     )
     order_probe: int = Field(
         default=512,
         ge=1,
-        description="operations of a weave from one place to the next at which an order is looked for: half of "
+        description="operations of an interleaving from one place to the next at which an order is looked for: half of "
         "mix_long_order, for which a pattern must go on at least (derived)",
     )
     order_head: int = Field(
         default=32,
         ge=1,
-        description="operations of a weave that must recur to be an order; as recurring_operations (chance)",
+        description="operations of an interleaving that must recur to be an order; as recurring_operations (chance)",
     )
     order_period: int = Field(
         default=64,
         ge=1,
-        description="operations of a repeated order in a weave; as loop_operations: a longer one would be no loop either "
+        description="operations of a repeated order in an interleaving; as loop_operations: a longer one would be no loop either "
         "(derived)",
     )
     # Files that are used alike.
@@ -153,31 +152,31 @@ class Thresholds(Record):
     mix_turns: int = Field(
         default=64,
         ge=1,
-        description="changes from one operation to another, in no order, that make a mix; fewer are no more phases than a "
-        "stretch may come apart into, pieces (derived)",
+        description="changes from one operation to another that make an irregular order; fewer are no more phases than a range "
+        "may be split into, pieces (derived)",
     )
     mix_order: int = Field(
         default=64,
         ge=1,
         description="operations from which on one operation, or a repeated pattern of several, is an order; as mix_turns: "
-        "so it is no shorter than a mix (derived)",
+        "so it is no shorter than an irregular order (derived)",
     )
     mix_long_order: int = Field(
         default=1024,
         ge=1,
-        description="operations in an order from which on they part a mix; as compacted_operations: from there on they "
+        description="operations in an order from which on they split an irregular order; as compacted_operations: from there on they "
         "are a loop or a list of their own (derived)",
     )
     mix_most_turns: int = Field(
         default=1024,
         ge=1,
-        description="turns without a boundary that are a mix whatever their order: three times the phases that a table "
+        description="turns without a boundary that are always an irregular order: three times the phases that a table "
         "shows (tried)",
     )
     mix_period: int = Field(
         default=32,
         ge=2,
-        description="turns of a repeated pattern that count as an order in a mix; each length costs a look at all turns "
+        description="turns of a repeated pattern that is an order of its own; each length costs a look at all turns "
         "(tried)",
     )
     metadata_phases: int = Field(
@@ -196,23 +195,23 @@ class Thresholds(Record):
     short_program: int = Field(
         default=512,
         ge=1,
-        description="steps up to which a program is looked through loop by loop, and has no mixes; beyond it a loop must "
+        description="steps up to which a program is looked through loop by loop, and has no irregular orders; beyond it a loop must "
         "recur over recurring_steps (tried)",
     )
     mix_steps: int = Field(
         default=256,
         ge=1,
-        description="steps of a mix in a program; as woven_operations: what is woven can be a mix (derived)",
+        description="steps of an irregular order in a program; as woven_operations: each interleaving can be one (derived)",
     )
     mix_recurrences: int = Field(
         default=4,
         ge=1,
-        description="how often each different step of a program's mix comes at least, on average (tried)",
+        description="how often each different step of a program's irregular order comes at least, on average (tried)",
     )
     mix_any_steps: int = Field(
         default=1024,
         ge=1,
-        description="steps of a program's mix whatever its different ones; as compacted_operations (tried)",
+        description="steps of a program's irregular order whatever its different ones; as compacted_operations (tried)",
     )
     recurring_steps: int = Field(
         default=32,

@@ -17,13 +17,13 @@ from wavetank.model.compression.folded_table import (
     as_folded,
     blocks,
     cut_loops,
+    interleavings_of,
     last_moved,
     last_size,
     part_rows,
     taken_apart,
     unfold_loops,
     unfold_rows,
-    weaves_of,
 )
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.seeks import find_null_seeks, of_loops, seek_targets
@@ -111,7 +111,7 @@ def _unfold_parted(table: Folded, kinds: UInt8Array, levels: UInt8Array, rules: 
     moves_data = _is_data(kinds[table.op]) & (table.moved > 0)
     parted = (_comm_step(table, level) > 0) & _parting(rules)[level]
     unfolded = (table.count > 1) & (table.loop == 0) & np.where(moves_data, parted, table.disp != 0)
-    unfolded &= ~taken_apart(table)  # of seeks such strands say where they lead
+    unfolded &= ~taken_apart(table)  # of seeks such substreams say where they lead
     return unfold_rows(table, unfolded) if unfolded.any() else table
 
 
@@ -139,7 +139,7 @@ def _cut_irregular_loops(
     owner = found.of_row[inside]
     calls = np.bincount(owner, weights=level[inside] == Level.MPIIO, minlength=len(found))
     talks = (table.tick_step[inside] > calls[owner]) & _parting(rules)[level[inside]]
-    talks &= table.strand[inside] < 0
+    talks &= table.substream[inside] < 0
     kind = kinds[table.op[inside]]
     data = _is_data(kind) & (table.moved[inside] > 0)
     moving = ~data & (kind != _KIND_CODES[OpKind.SEEK]) & (table.disp[inside] != 0)
@@ -198,8 +198,8 @@ def _is_data(kind: UInt8Array) -> BoolArray:
 def _comm_step(table: Folded, level: UInt8Array) -> Int64Array:
     # An MPI-IO call is one tick itself; the rest is communication.
     step = table.tick_step - (level == Level.MPIIO)
-    # Between the operations of a strand come those of the others; communication parts weaves.
-    return np.where((table.count > 1) & (table.strand < 0), np.maximum(step, 0), 0)
+    # Between the operations of a substream come those of the others; communication parts interleavings.
+    return np.where((table.count > 1) & (table.substream < 0), np.maximum(step, 0), 0)
 
 
 def counted_before(table: Folded, which: BoolArray) -> Int64Array:
@@ -224,13 +224,13 @@ def comm_before(table: Folded, level: UInt8Array) -> Int64Array:
     mpiio = level == Level.MPIIO
     before = counted_before(table, mpiio)
     comm: Int64Array = table.tick - before
-    woven = np.flatnonzero((table.strand >= 0) & mpiio)
-    if len(woven):
-        # No communication lies in a weave of MPI-IO calls; its first call says what lies before all of them.
-        weave = weaves_of(table)[woven]
-        start = np.flatnonzero(np.diff(weave, prepend=-1))
-        first = np.minimum.reduceat(table.tick[woven], start) - before[woven[start]]
-        comm[woven] = np.repeat(first, np.diff(start, append=len(woven)))
+    interleaved = np.flatnonzero((table.substream >= 0) & mpiio)
+    if len(interleaved):
+        # No communication lies in an interleaving of MPI-IO calls; its first call says what lies before all of them.
+        interleaving = interleavings_of(table)[interleaved]
+        start = np.flatnonzero(np.diff(interleaving, prepend=-1))
+        first = np.minimum.reduceat(table.tick[interleaved], start) - before[interleaved[start]]
+        comm[interleaved] = np.repeat(first, np.diff(start, append=len(interleaved)))
     return comm
 
 

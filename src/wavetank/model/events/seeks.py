@@ -116,7 +116,7 @@ def seek_targets(table: Folded, kind: UInt8Array, level: UInt8Array) -> Int64Arr
         & ~stray_seeks(table)[seeks]
     )
     target[seeks[reaches]] = NEXT_DATA
-    # Each of a strand of seeks leads to the next operation of its file.
+    # Each of a substream of seeks leads to the next operation of its file.
     target[seeks[taken_apart(table)[seeks]]] = NEXT_DATA
     return target
 

@@ -18,8 +18,8 @@ from wavetank.trace.schema import BoolArray, FoldTable, Trace
 def in_order(table: FoldTable) -> FoldTable:
     """The rows by rank and sequence number, as the extraction needs them."""
     rank, seq = table.rank, table.seq
-    if isinstance(table, Folded) and table.lists.weaves:
-        return table  # strand by strand; folded from rows in order
+    if isinstance(table, Folded) and table.lists.interleavings:
+        return table  # substream by substream; folded from rows in order
     backward = (rank[1:] < rank[:-1]) | ((rank[1:] == rank[:-1]) & (seq[1:] < seq[:-1]))
     return take(as_folded(table), np.lexsort((seq, rank))) if backward.any() else table
 

@@ -99,7 +99,7 @@ def _sizes(size: Int64Array | int) -> tuple[Int64Array | None, int]:
 
 @dataclass(frozen=True)
 class TurnList:
-    """Offsets, and sizes or the one size, of a strand's operations, bytes; operations of one direction follow on each other."""
+    """Offsets, and sizes or the one size, of a substream's operations, bytes; operations of one direction follow on each other."""
 
     offset: Int64Array
     size: Int64Array | int
@@ -112,8 +112,8 @@ def sequential_turns(
     """The counts of ``sequential`` where lists take turns: shape (lists, 2), all operations.
 
     Args:
-        order: the strand of each operation, uint8 or uint32.
-        list_of: by strand a list from 0, or -1.
+        order: the substream of each operation, uint8 or uint32.
+        list_of: by substream a list from 0, or -1.
         lists: by number.
         ends: by direction the end of the operation before; set to that of the last one.
     """

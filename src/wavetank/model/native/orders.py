@@ -89,21 +89,23 @@ def join_steps(
 
 
 def lay_symbols(
-    order: npt.NDArray[Any], of_strand: Sequence[tuple[Int64Array, Int64Array]], most: int
+    order: npt.NDArray[Any], of_substream: Sequence[tuple[Int64Array, Int64Array]], most: int
 ) -> npt.NDArray[Any]:
     """The symbol of each operation in order.
 
     Args:
-        order: the strand of each operation, uint8 or uint32.
-        of_strand: by strand the symbols of its operations, and how many of them each is of.
+        order: the substream of each operation, uint8 or uint32.
+        of_substream: by substream the symbols of its operations, and how many of them each is of.
         most: the largest symbol.
     """
     order = np.ascontiguousarray(order)
-    symbols = np.concatenate([symbol for symbol, _ in of_strand]).astype(np.uint32)
-    lengths = np.concatenate([length for _, length in of_strand]).astype(np.int64)
-    n = np.array([len(symbol) for symbol, _ in of_strand], dtype=np.int64)
-    if not np.array_equal(np.add.reduceat(lengths, np.cumsum(n) - n), tally(order, len(of_strand))):
-        raise ValueError("strands have more or fewer operations than symbols")
+    symbols = np.concatenate([symbol for symbol, _ in of_substream]).astype(np.uint32)
+    lengths = np.concatenate([length for _, length in of_substream]).astype(np.int64)
+    n = np.array([len(symbol) for symbol, _ in of_substream], dtype=np.int64)
+    if not np.array_equal(
+        np.add.reduceat(lengths, np.cumsum(n) - n), tally(order, len(of_substream))
+    ):
+        raise ValueError("substreams have more or fewer operations than symbols")
     run = np.cumsum(n) - n
     left = lengths[run]
     found = np.empty(len(order), dtype=narrow(most))

@@ -19,7 +19,7 @@ from wavetank.trace.schema import BoolArray, FoldTable, Int64Array
 
 
 class Flag:
-    """What a survey says of an operation and, but for WEAVABLE, the next one: native/model/model.h, the same in a test.
+    """What a survey says of an operation and, but for INTERLEAVABLE, the next one: native/model/model.h, the same in a test.
 
     Plain numbers and no IntFlag: numpy widens a column of bytes to eight bytes each to combine it with an enum.
     """
@@ -27,8 +27,10 @@ class Flag:
     JOINABLE: Final = 1  # both whole single operations of one rank, no pause between: a row or a block may hold both
     LINKED: Final = 2  # joinable, and the same but for places and times
     TALKS: Final = 4  # communication lies between them
-    WEAVABLE: Final = 8  # a weave may hold it
-    PARTED: Final = 16  # no weave holds both: one of them weavable, another rank, or communication
+    INTERLEAVABLE: Final = 8  # an interleaving may hold it
+    PARTED: Final = (
+        16  # no interleaving holds both: one of them interleavable, another rank, or communication
+    )
 
 
 TableT_co = TypeVar("TableT_co", bound=FoldTable, covariant=True)
@@ -60,7 +62,9 @@ class Table(ctypes.Structure):
 class Kinds(ctypes.Structure):
     """struct wt_kinds."""
 
-    _fields_ = tuple((name, ctypes.c_void_p) for name in ("parting", "calls", "woven", "seeks"))
+    _fields_ = tuple(
+        (name, ctypes.c_void_p) for name in ("parting", "calls", "interleaved", "seeks")
+    )
 
 
 class _Survey(ctypes.Structure):
@@ -126,13 +130,13 @@ class OpKinds:
 
     parting: UInt8Array  # communication parts such operations
     calls: UInt8Array  # ticks themselves: MPI-IO calls
-    woven: UInt8Array
+    interleaved: UInt8Array
     seeks: UInt8Array
 
     def pointers(self) -> Kinds:
         """For C."""
         return Kinds(
-            *(address(getattr(self, name)) for name in ("parting", "calls", "woven", "seeks"))
+            *(address(getattr(self, name)) for name in ("parting", "calls", "interleaved", "seeks"))
         )
 
 

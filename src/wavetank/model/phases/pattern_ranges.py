@@ -1,6 +1,6 @@
 """The ranges of operations that repeat one pattern, over a whole trace.
 
-Reads rows and data rows; leaves ranges, and the rows fit for them: mixes taken apart, loops cut where a pattern begins.
+Reads rows and data rows; leaves ranges, and the rows fit for them: irregular orders taken apart, loops cut where a pattern begins.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from collections.abc import Collection
 
 from wavetank.model.events.rows import Rows
 from wavetank.model.events.streams import DataRows, data_rows
+from wavetank.model.phases.irregular_orders import apart, find_irregular_orders, loops_inside
 from wavetank.model.phases.loop_samples import stand_in
 from wavetank.model.phases.loop_splitting import cut_at, without_loops
-from wavetank.model.phases.mixes import apart, find_mixes, loops_inside
 from wavetank.model.phases.patterns import Ranges, boundaries, find_patterns
 from wavetank.model.rules import Rules
 
@@ -29,18 +29,18 @@ def find_ranges(
     """
     table = rows.table
     parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
-    mixes = find_mixes(data, parted, table, rules.thresholds)
-    if len(loops := loops_inside(data, mixes)):
+    spans = find_irregular_orders(data, parted, table, rules.thresholds)
+    if len(loops := loops_inside(data, spans)):
         rows = without_loops(rows, data, loops)
         return find_ranges(rows, data_rows(rows, levels), levels, rules, several)
-    if len(mixes):
-        data = apart(data, mixes)
+    if len(spans):
+        data = apart(data, spans)
     ranges = _patterns(rows, data, rules, several)
     cut = cut_at(rows, data, ranges.low)
     if cut is rows:
         return rows, data, ranges
     again = data_rows(cut, levels)
-    if not len(mixes):
+    if not len(spans):
         return cut, again, ranges
     # The same operations are mixed whether their loops are cut or not.
     return find_ranges(cut, again, levels, rules, several)

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import blocks, weaves_of
+from wavetank.model.compression.folded_table import blocks, interleavings_of
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import FileStep, Program
 from wavetank.model.document.thresholds import Thresholds
@@ -22,8 +22,9 @@ from wavetank.model.events.process_order import ProcessEvent
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
 from wavetank.model.programs.file_steps import Known, distinct_steps
+from wavetank.model.programs.interleaved_steps import InterleavedSteps
+from wavetank.model.programs.irregular_orders import with_irregular_orders
 from wavetank.model.programs.loops import compress
-from wavetank.model.programs.mixes import with_mixes
 from wavetank.model.programs.step_table import Part, StepRow, StepTable, inside_repetitions
 from wavetank.model.programs.tokens import (
     WITHOUT_DATA,
@@ -32,7 +33,6 @@ from wavetank.model.programs.tokens import (
     with_pauses,
     with_processes,
 )
-from wavetank.model.programs.woven_steps import WovenSteps
 from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import BoolArray, Int32Array, Int64Array
@@ -64,8 +64,8 @@ def make_programs(
     file_steps: list[FileStep] = []
     known: Known = {}
     table = StepTable([], phases, file_steps)
-    woven = WovenSteps(activity, ph_id, keep, phases, file_steps)
-    programs = _Programs(table, woven, activity.thresholds)
+    interleaved = InterleavedSteps(activity, ph_id, keep, phases, file_steps)
+    programs = _Programs(table, interleaved, activity.thresholds)
     first_op = np.full(len(keep), -1, dtype=np.int64)
     first_op[activity.data.row] = activity.data.first_op
     for some in _blocks_of_ranks(rows.table.rank):
@@ -126,17 +126,17 @@ def _tokens(
     """
     rows, data, parts = activity.rows, activity.data, activity.parts
     table = rows.table
-    weave = weaves_of(table)
-    woven = keep & (weave >= 0)
-    heads = np.flatnonzero(woven)
-    heads = heads[np.diff(weave[heads], prepend=-1) != 0]  # a weave is one token
-    index = np.flatnonzero(keep & ~woven)
+    interleaving = interleavings_of(table)
+    interleaved = keep & (interleaving >= 0)
+    heads = np.flatnonzero(interleaved)
+    heads = heads[np.diff(interleaving[heads], prepend=-1) != 0]  # an interleaving is one token
+    index = np.flatnonzero(keep & ~interleaved)
     if len(heads):
         index = np.union1d(index, heads)
-    kind = np.where(woven[index], TokenKind.WEAVE, rows.kind[index].astype(np.int64))
+    kind = np.where(interleaved[index], TokenKind.INTERLEAVING, rows.kind[index].astype(np.int64))
     low = first_op[index]
     loops = blocks(table)
-    loop = np.where(kind == TokenKind.WEAVE, -1, loops.of_row[index])
+    loop = np.where(kind == TokenKind.INTERLEAVING, -1, loops.of_row[index])
     # A loop lies in one part as a whole; of it one repetition is a token.
     times = np.where(loop >= 0, table.count[index], 1)
     count = table.count[index] // times
@@ -161,7 +161,7 @@ def _tokens(
     kind = kind[repeat]
     other = np.flatnonzero(np.isin(kind, WITHOUT_DATA))
     what[other] = distinct_steps(activity, index[other], file_steps, known)
-    what[kind == TokenKind.WEAVE] = weave[index[kind == TokenKind.WEAVE]]
+    what[kind == TokenKind.INTERLEAVING] = interleaving[index[kind == TokenKind.INTERLEAVING]]
     sync = kind == TokenKind.SYNC_RANKS
     what[sync] = arguments.communicator(table, index[sync])
     return Tokens(
@@ -269,8 +269,10 @@ def _without_short_loops(tokens: Tokens, nulls: Int64Array) -> tuple[Tokens, Int
 class _Programs:
     """Programs as the tokens of more and more ranks come in; those that are equal are one."""
 
-    def __init__(self, table: StepTable, woven: WovenSteps, thresholds: Thresholds) -> None:
-        self._table, self._woven, self._thresholds = table, woven, thresholds
+    def __init__(
+        self, table: StepTable, interleaved: InterleavedSteps, thresholds: Thresholds
+    ) -> None:
+        self._table, self._interleaved, self._thresholds = table, interleaved, thresholds
         self._by_length: dict[tuple[int, ...], list[tuple[list[int], list[Part]]]] = defaultdict(
             list
         )
@@ -278,10 +280,10 @@ class _Programs:
 
     def add(self, tokens: Tokens, nulls: Int64Array, phases: Sequence[Phase]) -> None:
         """The tokens of further ranks."""
-        table, woven = self._table, self._woven
+        table, interleaved = self._table, self._interleaved
         inside = inside_repetitions(tokens, phases)
-        if len(woven.broken):
-            inside[(tokens.kind == TokenKind.DATA) & np.isin(tokens.what, woven.broken)] = 1
+        if len(interleaved.broken):
+            inside[(tokens.kind == TokenKind.DATA) & np.isin(tokens.what, interleaved.broken)] = 1
         distinct, which = distinct_rows([tokens.kind, tokens.what, tokens.n, nulls, inside])
         numbers = [table.number(StepRow._make(row)) for row in distinct.tolist()]
         ids = np.array(numbers, dtype=np.int64)[which]
@@ -289,7 +291,9 @@ class _Programs:
         stops = np.append(starts[1:], len(tokens.rank))
         for a, b in zip(starts.tolist(), stops.tolist(), strict=True):
             rank = int(tokens.rank[a])
-            parts = _parts(tokens, ids, a, b, lambda weave: woven.numbers(weave, table))
+            parts = _parts(
+                tokens, ids, a, b, lambda interleaving: interleaved.numbers(interleaving, table)
+            )
             alike = self._by_length[tuple(len(part.ids) for part in parts)]
             for ranks, other in alike:
                 if _same(parts, other):
@@ -305,7 +309,7 @@ class _Programs:
         found = []
         for ranks, parts in self._programs:
             nodes = table.nodes(parts, candidates)
-            nodes = with_mixes(nodes, table.mixable(), self._thresholds)
+            nodes = with_irregular_orders(nodes, table.may_alternate(), self._thresholds)
             steps = table.expanded(compress(nodes, candidates))
             found.append(Program.model_construct(ranks=tuple(ranks), steps=steps))
         return tuple(found)
@@ -322,10 +326,10 @@ def _same(parts: list[Part], others: list[Part]) -> bool:
 def _parts(
     tokens: Tokens, ids: Int64Array, a: int, b: int, numbers: Callable[[int], Int64Array]
 ) -> list[Part]:
-    """Tokens [a, b) with those of weaves laid out."""
+    """Tokens [a, b) with those of interleavings laid out."""
     found: list[Part] = []
-    weaves = a + np.flatnonzero(tokens.kind[a:b] == TokenKind.WEAVE)
-    for low, high in pairwise([a - 1, *weaves.tolist(), b]):
+    interleavings = a + np.flatnonzero(tokens.kind[a:b] == TokenKind.INTERLEAVING)
+    for low, high in pairwise([a - 1, *interleavings.tolist(), b]):
         at = slice(low + 1, high)
         loop = tokens.loop[at]
         if len(loop):

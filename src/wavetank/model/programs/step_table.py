@@ -1,4 +1,4 @@
-"""The different steps of programs: by numbers while loops and mixes are looked for, then as a model has them."""
+"""The different steps of programs: by numbers while loops and irregular orders are looked for, then as a model has them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wavetank.model.document.phase import PatternMember, Phase
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
+    IrregularOrderStep,
     PauseStep,
     ProcessStep,
     RepeatStep,
@@ -19,8 +19,8 @@ from wavetank.model.document.program import (
     SyncStep,
 )
 from wavetank.model.events.file_identity import NAME_CHANGES
+from wavetank.model.programs.irregular_orders import IrregularOrder, in_order
 from wavetank.model.programs.loops import Loop, Node, settle
-from wavetank.model.programs.mixes import Mix, in_order
 from wavetank.model.programs.tokens import TokenKind, Tokens
 from wavetank.trace.schema import BoolArray, Int64Array
 
@@ -57,7 +57,7 @@ class StepTable:
         self._numbers = {row: number for number, row in enumerate(rows)}
         self._phases, self._file_steps = phases, file_steps
         self._made: dict[int, Step] = {}
-        self._mixable: list[bool] = []
+        self._may_alternate: list[bool] = []
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -69,16 +69,16 @@ class StepTable:
             self._rows.append(row)
         return found
 
-    def mixable(self) -> BoolArray:
-        """By number, whether a step may be part of a mix: it moves data, or is a POSIX call on what a file is, not its names."""
+    def may_alternate(self) -> BoolArray:
+        """By number, whether a step may be part of an irregular order: data, and POSIX calls on what a file is, not its names."""
         plain = (TokenKind.DATA, TokenKind.EMPTY, TokenKind.SEEK, TokenKind.NULL_SEEK)
-        for row in self._rows[len(self._mixable) :]:
+        for row in self._rows[len(self._may_alternate) :]:
             can = row.kind in plain
             if row.kind == TokenKind.FILE:
                 name = self._file_steps[row.what].iop_type
                 can = not name.startswith("MPI_") and name not in NAME_CHANGES
-            self._mixable.append(can)
-        return np.array(self._mixable, dtype=bool)
+            self._may_alternate.append(can)
+        return np.array(self._may_alternate, dtype=bool)
 
     def nodes(self, parts: Sequence[Part], candidates: int) -> list[Node]:
         """Loops that are known, and between them arrays of numbers; neighbours that are the same step joined.
@@ -154,10 +154,10 @@ class StepTable:
         """The step of a number or a loop."""
         if isinstance(node, Loop):
             return RepeatStep.model_construct(times=node.times, steps=self.expanded(node.body))
-        if isinstance(node, Mix):
+        if isinstance(node, IrregularOrder):
             different, order = in_order(node)
             steps = self.expanded(different.tolist())
-            return MixStep.model_construct(steps=steps, order=order)  # type: ignore[arg-type]
+            return IrregularOrderStep.model_construct(steps=steps, order=order)  # type: ignore[arg-type]
         if node not in self._made:
             self._made[node] = _step(self._rows[node], self._phases, self._file_steps)
         return self._made[node]

@@ -32,7 +32,7 @@ class TokenKind(IntEnum):
     PAUSE = 100  # between two calls: microseconds
     BEGINS = 101  # another process begins: its rank
     ENDED = 102  # another process has ended: its rank
-    WEAVE = 103  # all operations of a weave: its index in ``Lists.weaves``
+    INTERLEAVING = 103  # all operations of an interleaving: its index in ``Lists.interleavings``
 
 
 WITHOUT_DATA = (TokenKind.EMPTY, TokenKind.NULL_SEEK, TokenKind.SEEK, TokenKind.FILE)

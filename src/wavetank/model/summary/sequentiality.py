@@ -12,7 +12,7 @@ import numpy as np
 from wavetank.model.compression.folded_table import Folded
 from wavetank.model.events.streams import DataRows
 from wavetank.model.native.lists import sequential
-from wavetank.model.summary.woven_sequentiality import woven_groups
+from wavetank.model.summary.interleaved_sequentiality import interleaved_groups
 from wavetank.trace.schema import BoolArray, Int64Array
 
 _FIRST_END = 1  # last byte 0
@@ -32,7 +32,7 @@ def darshan_counts(
     n_sequential, consecutive = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
     if not n:
         return n_sequential, consecutive
-    # By level, file and rank; operations of a mix, which lie apart, in the order of the run again.
+    # By level, file and rank; operations of an irregular order, which lie apart, in the order of the run again.
     same = (data.level[1:] == data.level[:-1]) & (data.file[1:] == data.file[:-1])
     same &= data.rank[1:] == data.rank[:-1]
     key = np.cumsum(np.append(False, ~same)) * 2 + reads[data.op]
@@ -42,27 +42,27 @@ def darshan_counts(
     block = data.block[order]
     later = np.zeros(n, dtype=bool)
     later[1:] = (block[1:] >= 0) & (block[1:] == block[:-1]) & (key[1:] == key[:-1])
-    woven = woven_groups(data, order, key, table)
-    if woven is not None:
-        turning = woven.covers(n)
+    interleaved = interleaved_groups(data, order, key, table)
+    if interleaved is not None:
+        turning = interleaved.covers(n)
         later |= turning
-        later[woven.low] = False
+        later[interleaved.low] = False
     start = np.flatnonzero(~later)
     head, tail = order[start], order[np.append(start[1:], n) - 1]
     offset = data.offset[head]
     last = data.offsets(tail, data.count[tail] - 1) + data.last_moved[tail]
-    if woven is not None:
-        place = np.searchsorted(start, woven.low)
-        offset[place], last[place] = woven.offset, woven.end
+    if interleaved is not None:
+        place = np.searchsorted(start, interleaved.low)
+        offset[place], last[place] = interleaved.offset, interleaved.end
     before = np.full(len(start), _FIRST_END)
     before[1:] = np.where(key[start[1:]] == key[start[:-1]], last[:-1], _FIRST_END)
     n_sequential[head] += offset >= before
     consecutive[head] += offset == before
     listed = _listed(data, order, start)
     plain = np.ones(n, dtype=bool)
-    if woven is not None:
-        n_sequential[order[woven.low]] += woven.sequential
-        consecutive[order[woven.low]] += woven.consecutive
+    if interleaved is not None:
+        n_sequential[order[interleaved.low]] += interleaved.sequential
+        consecutive[order[interleaved.low]] += interleaved.consecutive
         plain[turning] = False
         listed = [(a, b) for a, b in listed if not turning[a]]
     for a, b in listed:

@@ -138,7 +138,7 @@ class _Part:
         last_seq = seq + (count - 1) * self._body
         between = idle.of_rank(self._part.rank, int(seq[0]), int(last_seq.max()))
         # The operations of interleaved rows have no places of their own in the rank's sequence.
-        if not len(between) or (table.strand[self._source] >= 0).any():
+        if not len(between) or (table.substream[self._source] >= 0).any():
             yield self._stretch(rows, np.zeros_like(count), count, None, None)
             return
         latest = np.maximum.accumulate(last_seq)

@@ -242,11 +242,11 @@ def _cut(activity: Activity, own: Sequence[int], idle: IdleTimes, body: Int64Arr
     count, rank, seq, step = data.count[row], table.rank[source], table.seq[source], body[source]
     last_seq = seq + (count - 1) * step
     # The operations of interleaved rows have no places of their own in the rank's sequence.
-    woven = np.logical_or.reduceat(table.strand[source] >= 0, start)
+    interleaved = np.logical_or.reduceat(table.substream[source] >= 0, start)
     gaps = idle.before(rank, seq), idle.before(rank, last_seq)
     edges = gaps[0][start], np.maximum.reduceat(gaps[1], start)
-    edges = edges[0], np.where(woven, edges[0], edges[1])
-    hidden, at_start = np.repeat(woven, length), np.repeat(edges[0], length)
+    edges = edges[0], np.where(interleaved, edges[0], edges[1])
+    hidden, at_start = np.repeat(interleaved, length), np.repeat(edges[0], length)
     gaps = np.where(hidden, at_start, gaps[0]), np.where(hidden, at_start, gaps[1])
     times = gaps[1] - gaps[0] + 1
     few = np.add.reduceat(times, start) <= _MANY_ROWS

@@ -21,7 +21,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
+    IrregularOrderStep,
     Program,
     RepeatStep,
     Step,
@@ -315,7 +315,9 @@ def test_a_listing_that_is_given_up_says_nothing_about_the_next_one(tmp_path):
 def test_a_listing_that_ends_in_an_irregular_order_begins_anew_each_time(tmp_path):
     """Nine times: five entries are listed, and a file is looked at between some of them."""
     look, one, three, end = call("stat", 2), call("readdir", 1), call("readdir", 1, 0, 3), call("readdir", 1, 1)  # fmt: skip
-    mix = MixStep(steps=(one, look, three, end), order=np.array([0, 1, 0, 0, 1, 1, 0, 2, 3]))
+    mix = IrregularOrderStep(
+        steps=(one, look, three, end), order=np.array([0, 1, 0, 0, 1, 1, 0, 2, 3])
+    )
     opened = [call("open", 1, FOLDER), mix, call("close", 1)]
     kernel = tree(tmp_path, [RepeatStep(times=9, steps=tuple(opened))], ["/t/a"])
     assert kernel.files[0].entries == 4

@@ -35,7 +35,7 @@ from wavetank.model.document.phase import ListedOffsets
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
+    IrregularOrderStep,
     PauseStep,
     ProcessStep,
     Program,
@@ -130,7 +130,7 @@ def mix() -> Model:
         ranks=(0, 1),
         steps=(
             FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_CREAT | os.O_RDWR),
-            MixStep(steps=(read, write, seek, empty), order=[0, 2, 3, 1, 0, 0, 2, 1, 0]),
+            IrregularOrderStep(steps=(read, write, seek, empty), order=[0, 2, 3, 1, 0, 0, 2, 1, 0]),
             FileStep(iop_type="close", file_id=1, handle=0),
         ),
     )

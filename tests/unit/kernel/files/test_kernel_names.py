@@ -14,7 +14,7 @@ from wavetank.kernel.document.kernel import Kernel, KernelFile, KernelName
 from wavetank.kernel.files.file_names import NamePlan, apply_names, with_names
 from wavetank.kernel.preparation.input_files import prepare_files, remove_files
 from wavetank.model.document.file import FileName, ModelFile
-from wavetank.model.document.program import FileStep, MixStep, Program, RepeatStep, Step
+from wavetank.model.document.program import FileStep, IrregularOrderStep, Program, RepeatStep, Step
 
 MAKE = os.O_CREAT | os.O_WRONLY
 
@@ -186,7 +186,9 @@ def test_a_name_that_is_given_back_by_a_rename_was_there_before() -> None:
 
 
 def test_calls_that_come_in_no_order_are_made_by_the_kernels_names_too() -> None:
-    mix = MixStep(steps=(step("open", name=0), step("stat", name=2)), order=np.array([0, 1, 0]))
+    mix = IrregularOrderStep(
+        steps=(step("open", name=0), step("stat", name=2)), order=np.array([0, 1, 0])
+    )
     repeat = RepeatStep(times=2, steps=(mix,))
     plan = NamePlan(order=(0, 2), prepared={}, of_step=(0, 0, 1), stand_ins=())
     (changed,) = with_names([repeat], {1: plan})

@@ -235,7 +235,7 @@ def test_a_column_of_equal_numbers_is_one_number_in_the_file() -> None:
     assert len(offset["offset"]) == 3000
 
 
-# --- irregular mixes ------------------------------------------------------------------------------
+# --- irregular orders ------------------------------------------------------------------------------
 
 
 def mix(n: int, size: int | None = 512) -> list[Event]:

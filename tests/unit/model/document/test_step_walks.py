@@ -7,7 +7,7 @@ import numpy as np
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
-    MixStep,
+    IrregularOrderStep,
     PauseStep,
     RepeatStep,
     Step,
@@ -18,15 +18,15 @@ from wavetank.model.document.step_walks import (
     changed_among,
     changed_steps,
     flat,
+    orders_expanded,
     plain_steps,
-    unmixed,
     unrolled,
 )
 
 OPEN = FileStep(iop_type="open", file_id=1, handle=0)
 READ, WRITE = DataStep(ph_id=1, n=2), DataStep(ph_id=2, n=1)
 SYNC, PAUSE = SyncStep(communicator=0), PauseStep(seconds=1.0)
-MIX = MixStep(steps=(READ, OPEN), order=np.array([0, 1, 0]))
+MIX = IrregularOrderStep(steps=(READ, OPEN), order=np.array([0, 1, 0]))
 STEPS: tuple[Step, ...] = (
     OPEN,
     RepeatStep(times=2, steps=(WRITE, RepeatStep(times=3, steps=(SYNC, MIX)))),
@@ -39,7 +39,7 @@ def test_each_plain_step_comes_once() -> None:
 
 
 def test_mixes_are_laid_out_between_repeats_that_stay() -> None:
-    assert list(unmixed((MIX, *STEPS))) == [READ, OPEN, READ, *STEPS]
+    assert list(orders_expanded((MIX, *STEPS))) == [READ, OPEN, READ, *STEPS]
 
 
 def test_each_plain_step_is_said_to_be_performed_as_often_as_the_run_does() -> None:

@@ -218,7 +218,7 @@ def test_phases_and_steps_do_not_grow_with_the_files() -> None:
                 if event.file > 0
             ]
         model = model_of((events, paths, before), families=True)
-        # The writes of a file are one step, of one, two or three operations: so a mix has few different ones.
+        # The writes of a file are one step, of one, two or three operations: so an irregular order has few different ones.
         return len(model.files), len(model.phases), sum(len(p.steps) for p in model.programs)
 
     few, many = rows(2), rows(6)

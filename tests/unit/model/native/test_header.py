@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from wavetank.model.native.strands import MOST_STRANDS, Role
+from wavetank.model.native.substreams import MOST_SUBSTREAMS, Role
 from wavetank.model.native.survey import Flag, Table
 
 HEADER = Path(__file__).parents[4] / "native" / "model" / "model.h"
@@ -37,12 +37,12 @@ def test_flags_leave_a_column_of_bytes_one() -> None:
     assert (column & Flag.JOINABLE).dtype == np.uint8
 
 
-def test_roles_of_strands_are_the_header_s() -> None:
+def test_roles_of_substreams_are_the_header_s() -> None:
     in_c = enumerated()
     assert {role.name: int(role) for role in Role} == {
         role.name: in_c[f"WT_{role.name}"] for role in Role
     }
-    assert in_c["WT_MOST_STRANDS"] == MOST_STRANDS
+    assert in_c["WT_MOST_SUBSTREAMS"] == MOST_SUBSTREAMS
 
 
 def test_columns_of_a_chunk_are_in_the_header_s_order() -> None:

@@ -85,26 +85,26 @@ def test_numbers_have_the_narrowest_type_that_holds_them(most: int, bytes_each: 
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_strands_of_several_symbols_have_them_one_after_another(seed: int) -> None:
+def test_substreams_of_several_symbols_have_them_one_after_another(seed: int) -> None:
     generator = random.Random(seed)
-    n_strands = generator.choice([1, 3, 200])
-    plain = turns(generator, generator.choice([40, 3000]), n_strands, 4)
+    n_substreams = generator.choice([1, 3, 200])
+    plain = turns(generator, generator.choice([40, 3000]), n_substreams, 4)
     most = generator.choice([5, 300])
-    of_strand = []
-    for strand in range(n_strands):
-        left, lengths = plain.count(strand), []
+    of_substream = []
+    for substream in range(n_substreams):
+        left, lengths = plain.count(substream), []
         while left:
             lengths.append(generator.randint(1, left))
             left -= lengths[-1]
         lengths = lengths or [0]
         symbols = [generator.randint(1, most) for _ in lengths]
-        of_strand.append((np.array(symbols), np.array(lengths)))
-    found = lay_symbols(np.array(plain, dtype=np.uint8), of_strand, most)
-    own = [iter(np.repeat(symbols, lengths).tolist()) for symbols, lengths in of_strand]
-    assert found.tolist() == [next(own[strand]) for strand in plain]
+        of_substream.append((np.array(symbols), np.array(lengths)))
+    found = lay_symbols(np.array(plain, dtype=np.uint8), of_substream, most)
+    own = [iter(np.repeat(symbols, lengths).tolist()) for symbols, lengths in of_substream]
+    assert found.tolist() == [next(own[substream]) for substream in plain]
 
 
-def test_symbols_that_do_not_fit_their_strands_are_refused() -> None:
+def test_symbols_that_do_not_fit_their_substreams_are_refused() -> None:
     with pytest.raises(ValueError, match="more or fewer"):
         lay_symbols(np.zeros(3, dtype=np.uint8), [(np.array([1]), np.array([2]))], 1)
 

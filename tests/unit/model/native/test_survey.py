@@ -130,9 +130,9 @@ def one_by_one(
         single = row["count"] == 1 and row["loop"] == 0
         moves = row["moved"] > 0 or (kinds.seeks[row["op"]] and row["arg"] == SEEK_SET)
         plain = row["view"] < 0 and not row["error"] and row["offset"] >= 0
-        weavable = bool(kinds.woven[row["op"]] and plain and single and moves)
-        row["weavable"], row["single"] = weavable, single
-        flags.append(Flag.WEAVABLE * weavable)
+        interleavable = bool(kinds.interleaved[row["op"]] and plain and single and moves)
+        row["interleavable"], row["single"] = interleavable, single
+        flags.append(Flag.INTERLEAVABLE * interleavable)
     for i, (row, following) in enumerate(itertools.pairwise(rows)):
         is_call, next_call = kinds.calls[row["op"]], kinds.calls[following["op"]]
         ticks = following["tick"] - row["tick"]
@@ -141,7 +141,9 @@ def one_by_one(
         joinable &= apart is None or not apart[i]
         joinable &= gap_ns is None or following["start_ns"] - row["end_ns"] < gap_ns
         linked = joinable and code[i] == code[i + 1] and row["size"] == following["size"]
-        parted = row["weavable"] != following["weavable"] or row["rank"] != following["rank"]
+        parted = (
+            row["interleavable"] != following["interleavable"] or row["rank"] != following["rank"]
+        )
         parted |= is_call != next_call
         parted |= ticks != 1 if next_call else bool(ticks > 0 and kinds.parting[following["op"]])
         flags[i] |= Flag.JOINABLE * joinable | Flag.LINKED * linked | Flag.PARTED * parted

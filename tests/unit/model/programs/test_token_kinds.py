@@ -33,7 +33,7 @@ def test_every_level_has_a_name() -> None:
 
 def test_what_is_put_between_rows_has_numbers_of_its_own() -> None:
     between = {kind for kind in TokenKind if kind.name not in ROW_KINDS}
-    assert {kind.name for kind in between} == {"PAUSE", "BEGINS", "ENDED", "WEAVE"}
+    assert {kind.name for kind in between} == {"PAUSE", "BEGINS", "ENDED", "INTERLEAVING"}
     assert not {int(kind) for kind in between} & set(ROW_KINDS.values())
     assert len(set(TokenKind)) == len(TokenKind.__members__)
 

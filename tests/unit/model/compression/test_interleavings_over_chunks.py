@@ -1,4 +1,4 @@
-"""Mixes that go on from chunk to chunk: what is quick about them changes nothing."""
+"""Irregular orders that go on from chunk to chunk: what is quick about them changes nothing."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def disturbance(generator: random.Random, level: str) -> list[Event]:
 
 
 def run(seed: int) -> list[Event]:
-    """A mix of one level on a few files for many chunks."""
+    """An irregular order of one level on a few files for many chunks."""
     generator = random.Random(seed)
     level = "mpiio" if seed % 4 == 3 else "posix"
     position: dict[int, int] = defaultdict(int)
@@ -95,22 +95,26 @@ def listed(table: Folded) -> list[tuple[list[int] | None, list[int] | None]]:
 
 
 def require_same(one: Folded, other: Folded) -> None:
-    """The same rows, lists and weaves; where in memory lists are is no part of that."""
+    """The same rows, lists and interleavings; where in memory lists are is no part of that."""
     for name in NAMES:
         if name not in ("listed", "sized"):
             assert np.array_equal(getattr(one, name), getattr(other, name)), name
     assert listed(one) == listed(other)
-    for weave, other_weave in zip(one.lists.weaves, other.lists.weaves, strict=True):
-        assert weave.first == other_weave.first
+    for interleaving, other_interleaving in zip(
+        one.lists.interleavings, other.lists.interleavings, strict=True
+    ):
+        assert interleaving.first == other_interleaving.first
         for name in ("order", "apart", "stray"):
-            assert np.array_equal(getattr(weave, name), getattr(other_weave, name)), name
+            assert np.array_equal(getattr(interleaving, name), getattr(other_interleaving, name)), (
+                name
+            )
 
 
 def looks_at_each_chunk_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     go_on = Compactor.go_on
 
     def never(self: Compactor, *arguments: object) -> None:
-        self._going = None
+        self._unfinished = None
         go_on(self, *arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Compactor, "go_on", never)
@@ -155,7 +159,7 @@ def test_a_chunk_that_goes_on_is_folded_as_if_looked_at_anew(
 NARROW: dict[str, dict[str, int | None]] = {
     "no range of addresses": {"range": None},
     "stripes that get full": {"STRIPE": 1 << 10},
-    "more strands than stripes": {"STRIPES": 2},
+    "more substreams than stripes": {"STRIPES": 2},
     "a list that gets full beside stripes": {"STRIPES": 2, "RANGE": 1 << 12},
     "a list that gets full at once": {"STRIPES": 1, "RANGE": 1 << 9},
 }
@@ -219,7 +223,7 @@ def test_what_lies_between_two_mixes_keeps_its_place(
     assert data_of(model, 0) == wanted(events, 0)
 
 
-def test_irregular_stretches_that_fill_the_list_leave_those_of_strands_where_they_are(
+def test_irregular_stretches_that_fill_the_list_leave_those_of_substreams_where_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
@@ -234,7 +238,7 @@ def test_irregular_stretches_that_fill_the_list_leave_those_of_strands_where_the
             place, size = generator.randrange(10**9), generator.randrange(1, 10**6)
             events.append(Event(0, "pread", 5, place, size))
     table = folded(events, Rules())
-    assert (table.strand[table.listed >= 0] < 0).any()
+    assert (table.substream[table.listed >= 0] < 0).any()
     by_file = {
         file: [(event.offset, event.size) for event in events if event.file == file]
         for file in (0, 1, 2, 5)

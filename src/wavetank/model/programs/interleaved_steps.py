@@ -1,6 +1,6 @@
-"""Steps of programs that weaves stand for: the operations of several strands in the order of the run.
+"""Steps of programs that interleavings represent: the operations of several substreams in the order of the run.
 
-Reads the rows of weaves and the parts of phases that they lie in; leaves numbers of steps, neighbours joined.
+Reads the rows of interleavings and the parts of phases that they lie in; leaves numbers of steps, neighbours joined.
 Work for an operation is a look-up of a small number and a comparison.
 """
 
@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import weaves_of
-from wavetank.model.compression.weaves import places
+from wavetank.model.compression.folded_table import interleavings_of
+from wavetank.model.compression.interleavings import places
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import FileStep
 from wavetank.model.events.row_kinds import RowKind
@@ -25,11 +25,11 @@ from wavetank.trace.schema import BoolArray, Int64Array
 _LEFT_OUT, _SEVERAL = (
     0,
     -1,
-)  # symbols that are none: of rows in no program, of strands with more than one
+)  # symbols that are none: of rows in no program, of substreams with more than one
 
 
-class WovenSteps:
-    """Steps of the weaves of one trace.
+class InterleavedSteps:
+    """Steps of the interleavings of one trace.
 
     A symbol is twice the number of a phase, or twice that of a file step and one more.
     """
@@ -43,13 +43,13 @@ class WovenSteps:
         file_steps: list[FileStep],
     ) -> None:
         rows, data, table = activity.rows, activity.data, activity.rows.table
-        self._weaves = table.lists.weaves
-        self._row = np.flatnonzero(table.strand >= 0)
+        self._interleavings = table.lists.interleavings
+        self._row = np.flatnonzero(table.substream >= 0)
         self._members = np.array([0, *(len(phase.pattern) for phase in phases)], dtype=np.int64)
         if not len(self._row):
             self.broken = self._row
             return
-        self._strand = table.strand[self._row]
+        self._substream = table.substream[self._row]
         self._count = table.count[self._row]
         self._first, self._step = places(table)
         self._lows = np.array([part.low for part in activity.parts], dtype=np.int64)
@@ -72,40 +72,44 @@ class WovenSteps:
         self._kind_of_call = dict(zip(symbol[calls].tolist(), kind[calls].tolist(), strict=True))
         touched = np.unique(symbol[moves & (symbol > 0)] // 2)
         self.broken = touched[self._members[touched] > 1]
-        """Phases of several operations whose repetitions weaves may break: their steps count single operations."""
-        weave = weaves_of(table)[self._row]
-        self._edges = np.searchsorted(weave, np.arange(len(self._weaves) + 1))
+        """Phases of several operations whose repetitions interleavings may break: their steps count single operations."""
+        interleaving = interleavings_of(table)[self._row]
+        self._edges = np.searchsorted(interleaving, np.arange(len(self._interleavings) + 1))
 
     def _part(self, operation: Int64Array) -> Int64Array:
         found: Int64Array = np.searchsorted(self._lows, operation, side="right") - 1
         return found
 
-    def numbers(self, weave: int, table: StepTable) -> np.ndarray:
-        """Numbers of a weave's steps, in order, neighbours joined where they are the same."""
-        one = self._weaves[weave]
-        rows = slice(int(self._edges[weave]), int(self._edges[weave + 1]))
-        n_strands = len(one.apart)
-        strand, symbol = self._strand[rows] - one.first, self._symbol[rows]
-        start = np.flatnonzero(np.diff(strand, prepend=-1))
+    def numbers(self, interleaving: int, table: StepTable) -> np.ndarray:
+        """Numbers of an interleaving's steps, in order, neighbours joined where they are the same."""
+        one = self._interleavings[interleaving]
+        rows = slice(int(self._edges[interleaving]), int(self._edges[interleaving + 1]))
+        n_substreams = len(one.apart)
+        substream, symbol = self._substream[rows] - one.first, self._symbol[rows]
+        start = np.flatnonzero(np.diff(substream, prepend=-1))
         least = np.minimum.reduceat(symbol, start)
-        of_strand = np.full(n_strands, _LEFT_OUT, dtype=np.int64)
-        of_strand[strand[start]] = np.where(
+        of_substream = np.full(n_substreams, _LEFT_OUT, dtype=np.int64)
+        of_substream[substream[start]] = np.where(
             least == np.maximum.reduceat(symbol, start), least, _SEVERAL
         )
-        several = np.flatnonzero(of_strand == _SEVERAL)
-        found = {number: self._of_strand(rows, strand == number) for number in several.tolist()}
+        several = np.flatnonzero(of_substream == _SEVERAL)
+        found = {
+            number: self._of_substream(rows, substream == number) for number in several.tolist()
+        }
         symbols = np.unique(
-            np.concatenate([of_strand[of_strand != _SEVERAL], *(own for own, _ in found.values())])
+            np.concatenate(
+                [of_substream[of_substream != _SEVERAL], *(own for own, _ in found.values())]
+            )
         )
         # Symbol 0, of what is left out, is number 0 to C; others follow.
         left_out = int(symbols[0] == _LEFT_OUT) if len(symbols) else 0
         if not len(several):
-            place_of = np.searchsorted(symbols, of_strand) + 1 - left_out
+            place_of = np.searchsorted(symbols, of_substream) + 1 - left_out
             return self._steps(one.order, place_of.astype(np.uint32), symbols[left_out:], table)
-        counts = tally(one.order, n_strands)
+        counts = tally(one.order, n_substreams)
         laid = [
-            found.get(number, (of_strand[number : number + 1], counts[number : number + 1]))
-            for number in range(n_strands)
+            found.get(number, (of_substream[number : number + 1], counts[number : number + 1]))
+            for number in range(n_substreams)
         ]
         sequence = lay_symbols(
             one.order, [(np.searchsorted(symbols, own), n) for own, n in laid], len(symbols)
@@ -113,8 +117,8 @@ class WovenSteps:
         place_of = np.arange(len(symbols)) + 1 - left_out
         return self._steps(sequence, place_of.astype(np.uint32), symbols[left_out:], table)
 
-    def _of_strand(self, rows: slice, mine: BoolArray) -> tuple[Int64Array, Int64Array]:
-        """Symbols of a strand's operations, and how many operations in order each is of."""
+    def _of_substream(self, rows: slice, mine: BoolArray) -> tuple[Int64Array, Int64Array]:
+        """Symbols of a substream's operations, and how many operations in order each is of."""
         index = np.flatnonzero(mine) + rows.start
         if (self._step[index] == 1).all():
             return self._in_order(index)

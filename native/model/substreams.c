@@ -1,7 +1,8 @@
-/* Operations of several kinds that take turns: numbered, judged whether an order repeats itself, put strand
- * by strand. In turn they are neither runs nor loops; within a strand they fold as if nothing lay between.
- * Whether they are woven is decided by their order alone, not by where they go or how they were folded. */
-#include "strands.h"
+/* Operations of several kinds that take turns: numbered, judged whether an order repeats itself, put
+ * substream by substream. In turn they are neither runs nor loops; within a substream they fold as if nothing
+ * lay between. Whether they are interleaved is decided by their order alone, not by where they go or how they
+ * were folded. */
+#include "substreams.h"
 
 #include <string.h>
 
@@ -108,9 +109,9 @@ void wt_irregular(const uint32_t *ids, int64_t n, const uint32_t *stream_of, int
     }
 }
 
-/* --- strand by strand --- */
+/* --- substream by substream --- */
 
-static void mark_parts(const struct wt_strands *s, int64_t begin, int64_t end) {
+static void mark_parts(const struct wt_substreams *s, int64_t begin, int64_t end) {
     const int64_t *restrict offset = s->offset, *restrict size = s->size;
     uint8_t *restrict marks = s->marks;
     const int64_t regular = s->regular;
@@ -151,7 +152,7 @@ static void mark_parts(const struct wt_strands *s, int64_t begin, int64_t end) {
     }
 }
 
-static int64_t make_rows(const struct wt_table *t, struct wt_strands *s, int64_t begin, int64_t end,
+static int64_t make_rows(const struct wt_table *t, struct wt_substreams *s, int64_t begin, int64_t end,
                          bool singles, int64_t n) {
     for (int64_t a = begin; a < end;) {
         int64_t b = a + 1;
@@ -192,47 +193,47 @@ static int64_t make_rows(const struct wt_table *t, struct wt_strands *s, int64_t
     return n;
 }
 
-int64_t wt_rows_of_strand(const struct wt_table *t, struct wt_strands *s, int64_t k, int64_t n) {
+int64_t wt_rows_of_substream(const struct wt_table *t, struct wt_substreams *s, int64_t k, int64_t n) {
     mark_parts(s, s->starts[k], s->starts[k + 1]);
     return make_rows(t, s, s->starts[k], s->starts[k + 1], s->singles[k], n);
 }
 
-int64_t wt_strands(const struct wt_table *t, const struct wt_regions *regions, struct wt_strands *s) {
-    memset(s->starts, 0, (size_t)(s->n_strands + 1) * sizeof *s->starts);
+int64_t wt_strands(const struct wt_table *t, const struct wt_regions *regions, struct wt_substreams *s) {
+    memset(s->starts, 0, (size_t)(s->n_substreams + 1) * sizeof *s->starts);
     int64_t n = 0;
     for (int64_t r = 0; r < regions->n; r++) {
         for (int64_t i = regions->low[r]; i < regions->high[r]; i++, n++) {
-            uint32_t strand = s->strand_of[s->ids[n]];
-            s->strand[n] = strand;
-            s->starts[strand + 1]++;
+            uint32_t substream = s->substream_of[s->ids[n]];
+            s->substream[n] = substream;
+            s->starts[substream + 1]++;
         }
     }
-    for (int64_t k = 0; k < s->n_strands; k++) {
+    for (int64_t k = 0; k < s->n_substreams; k++) {
         s->starts[k + 1] += s->starts[k];
     }
     n = 0;
     const int64_t *restrict from_offset = t->offset, *restrict from_size = t->size,
                             *restrict from_moved = t->moved;
     int64_t *restrict starts = s->starts, *restrict offset = s->offset, *restrict size = s->size;
-    const uint32_t *restrict strands = s->strand;
+    const uint32_t *restrict substreams = s->substream;
     uint32_t *restrict at = s->at;
     uint8_t *restrict marks = s->marks;
     for (int64_t r = 0; r < regions->n; r++) {
         for (int64_t i = regions->low[r]; i < regions->high[r]; i++, n++) {
-            int64_t place = starts[strands[n]]++;
+            int64_t place = starts[substreams[n]]++;
             at[place] = (uint32_t)i;
             offset[place] = from_offset[i];
             size[place] = from_size[i];
             marks[place] = from_moved[i] == from_size[i] ? 0 : WT_SHORT;
         }
     }
-    for (int64_t k = s->n_strands; k > 0; k--) {
+    for (int64_t k = s->n_substreams; k > 0; k--) {
         s->starts[k] = s->starts[k - 1];
     }
     s->starts[0] = 0;
     int64_t rows = 0;
-    for (int64_t k = 0; k < s->n_strands; k++) {
-        rows = wt_rows_of_strand(t, s, k, rows);
+    for (int64_t k = 0; k < s->n_substreams; k++) {
+        rows = wt_rows_of_substream(t, s, k, rows);
     }
     return rows;
 }

@@ -1,8 +1,8 @@
-"""Weaves: operations of several kinds or files in no order, as one row for each, and the order they come in.
+"""Interleavings: several calls that alternate without a repeating order, as a row for each call and the order of the run.
 
-Reads stretches of single operations of a chunk; leaves rows strand by strand. A strand is what one file's operations
-of one kind are within a weave; or all of a file's, where their order repeats itself, which others then fold.
-Work for an operation is done in C (``passes``), that for a strand here.
+Reads stretches of single operations of a chunk; leaves rows substream by substream. A substream is what one file's operations
+of one kind are within an interleaving; or all of a file's, where their order repeats itself, which others then fold.
+Work for an operation is done in C (``passes``), that for a substream here.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from wavetank.model.compression.folded_table import (
     STEPS,
     Columns,
     Folded,
-    Weave,
+    Interleaving,
     joined,
     members,
     take,
 )
 from wavetank.model.compression.growing_lists import GrowingList, ListStore
 from wavetank.model.compression.list_stripes import Stripes
-from wavetank.model.compression.open_strands import going_strands
+from wavetank.model.compression.unfinished_substreams import unfinished_substreams
 from wavetank.model.document.thresholds import Thresholds
-from wavetank.model.native import strands as strand_passes
+from wavetank.model.native import substreams as substream_passes
 from wavetank.model.native.lists import Stretches
 from wavetank.model.native.orders import translated
-from wavetank.model.native.strands import Before, Going, Regions, Role, Strands
+from wavetank.model.native.substreams import Before, Regions, Role, Substreams, Unfinished
 from wavetank.model.native.survey import Chunk, OpKinds, Survey, UInt32Array, Workspace
 from wavetank.model.rules import Rules
 from wavetank.trace.ops import DATA_KINDS, codes_where
@@ -40,14 +40,14 @@ _KEY = ("file", "op", "handle", "arg")
 
 
 def kinds_of(ops: Mapping[int, Op]) -> tuple[BoolArray, BoolArray]:
-    """By operation code, what may be woven, reads and writes and seeks at the POSIX level; and which of it seeks."""
+    """By operation code, what may be interleaved, reads and writes and seeks at the POSIX level; and which of it seeks."""
     seeks = codes_where(lambda op: op.kind == OpKind.SEEK and op.level == Level.POSIX, ops)
     return codes_where(lambda op: op.kind in DATA_KINDS, ops) | seeks, seeks
 
 
 @dataclass(frozen=True)
-class Weaver:
-    """What weaving needs beside a chunk.
+class Interleaver:
+    """What interleaving needs beside a chunk.
 
     Attributes:
         kinds: of operations.
@@ -73,20 +73,20 @@ class Weaver:
 
 
 @dataclass(frozen=True)
-class Woven:
-    """What weaving some operations of a chunk leaves.
+class Interleaved:
+    """What interleaving some operations of a chunk leaves.
 
     Attributes:
-        rows: of them; numbers of strands begin at 0.
-        at: the place of each row in the chunk, where its weave begins.
-        weaves: in order.
-        going: strands of the last weave, if all of them are such as may go on in the next chunk; else None.
+        rows: of them; numbers of substreams begin at 0.
+        at: the place of each row in the chunk, where its interleaving begins.
+        interleavings: in order.
+        unfinished: substreams of the last interleaving, if all of them are such as may go on in the next chunk; else None.
     """
 
     rows: Folded
     at: Int64Array
-    weaves: list[Weave]
-    going: Going | None
+    interleavings: list[Interleaving]
+    unfinished: Unfinished | None
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,10 @@ class _Pairs:
     stray: BoolArray  # seeks that do not lead to where the next operation begins
 
 
-def weave(chunk: Chunk[Folded], found: Survey, regions: Regions, by: Weaver) -> Woven:
-    """Weave the operations of some regions of a chunk.
+def interleave(
+    chunk: Chunk[Folded], found: Survey, regions: Regions, by: Interleaver
+) -> Interleaved:
+    """Interleave the operations of some regions of a chunk.
 
     Args:
         chunk: the chunk.
@@ -109,86 +111,95 @@ def weave(chunk: Chunk[Folded], found: Survey, regions: Regions, by: Weaver) -> 
         by: what else is needed.
     """
     ids, pairs, number = _pairs(chunk, found, regions, by)
-    strand_of, apart = _strands(ids, pairs, number, by)
-    n_strands = int(strand_of[-1]) + 1
-    first_of = np.searchsorted(strand_of, np.arange(n_strands))  # a pair of each strand
-    plain = apart[first_of] | (np.bincount(strand_of) == 1)
+    substream_of, apart = _substreams(ids, pairs, number, by)
+    n_substreams = int(substream_of[-1]) + 1
+    first_of = np.searchsorted(substream_of, np.arange(n_substreams))  # a pair of each substream
+    plain = apart[first_of] | (np.bincount(substream_of) == 1)
     stray = pairs.stray[first_of] & plain
     low, high = by.rules.similarity or (1.0, 1.0)
-    laid = strand_passes.strands(
-        chunk, regions, ids, (strand_of[number].astype(np.uint32), stray.astype(np.uint8)),
+    laid = substream_passes.substreams(
+        chunk, regions, ids, (substream_of[number].astype(np.uint32), stray.astype(np.uint8)),
         by.shortest_rows, (low, high), by.workspace,
     )  # fmt: skip
     keys = [getattr(chunk.table, name)[found.first[pairs.code[first_of]]] for name in _KEY]
     stripe = by.stripes.numbers([tuple(key) for key in np.stack([*keys, stray], axis=1).tolist()])
-    made, strand = _all_rows(chunk.table, laid, plain, by, stripe)
+    made, substream = _all_rows(chunk.table, laid, plain, by, stripe)
     columns = {name: getattr(made, name) for name in NAMES}
-    columns["strand"] = strand
+    columns["substream"] = substream
     rows = Folded(**columns, lists=chunk.table.lists)
-    weaves = []
-    first_strand = np.searchsorted(pairs.region[first_of], np.arange(len(regions.low) + 1)).tolist()
+    interleavings = []
+    first_substream = np.searchsorted(
+        pairs.region[first_of], np.arange(len(regions.low) + 1)
+    ).tolist()
     edges = np.concatenate([[0], np.cumsum(regions.high - regions.low)]).tolist()
-    for which, (a, b) in enumerate(pairwise(first_strand)):
-        mine = laid.strand[edges[which] : edges[which + 1]]
+    for which, (a, b) in enumerate(pairwise(first_substream)):
+        mine = laid.substream[edges[which] : edges[which + 1]]
         mine = mine if a == 0 else mine - np.uint32(a)
         order = mine.astype(np.uint8 if b - a <= 256 else np.uint32)
-        weaves.append(Weave(a, order, apart[first_of[a:b]], stray[a:b]))
-    a, b = first_strand[-2:]
+        interleavings.append(Interleaving(a, order, apart[first_of[a:b]], stray[a:b]))
+    a, b = first_substream[-2:]
     head = found.first[pairs.code[first_of[a:b]]]
-    going = (
-        going_strands(chunk.table, head, apart[first_of[a:b]], stray[a:b], by.kinds)
+    unfinished = (
+        unfinished_substreams(chunk.table, head, apart[first_of[a:b]], stray[a:b], by.kinds)
         if plain[a:b].all()
         else None
     )
-    return Woven(rows, regions.low[pairs.region[first_of][strand]], weaves, going)
+    return Interleaved(
+        rows, regions.low[pairs.region[first_of][substream]], interleavings, unfinished
+    )
 
 
-def weave_on(
-    chunk: Chunk[Folded], going: Going, before: Before, by: Weaver
-) -> tuple[Folded, Weave] | None:
-    """Weave a whole chunk that goes on with the weave before it; None if it may not do so.
+def continue_interleaving(
+    chunk: Chunk[Folded], unfinished: Unfinished, before: Before, by: Interleaver
+) -> tuple[Folded, Interleaving] | None:
+    """Interleave a whole chunk that goes on with the interleaving before it; None if it may not do so.
 
     Args:
         chunk: the chunk.
-        going: strands of the weave before it.
+        unfinished: substreams of the interleaving before it.
         before: the operation before it.
         by: what else is needed.
 
     Returns:
-        Rows, and the weave; numbers of strands begin at 0.
+        Rows, and the interleaving; numbers of substreams begin at 0.
     """
     similar = by.rules.similarity or (1.0, 1.0)
-    stripe = by.stripes.numbers(going.keys())
-    stripe[going.role == Role.STRAY] = -1
-    whole = bool((stripe[going.role != Role.STRAY] >= 0).all())
+    stripe = by.stripes.numbers(unfinished.keys())
+    stripe[unfinished.role == Role.STRAY] = -1
+    whole = bool((stripe[unfinished.role != Role.STRAY] >= 0).all())
     tails = by.stripes.tails(stripe, len(chunk)) if whole else None
-    laid = strand_passes.weave_on(
-        chunk, going, before, _no_order(by.rules.thresholds), often(by.rules.thresholds), by.shortest_rows, similar, tails, by.workspace
+    laid = substream_passes.continue_interleaving(
+        chunk, unfinished, before, _no_order(by.rules.thresholds), often(by.rules.thresholds), by.shortest_rows, similar,
+        tails, by.workspace,
     )  # fmt: skip
     if laid is None:
         return None
     if tails is not None:
         by.stripes.filled(stripe, tails)
-    kept = np.ones(len(going), dtype=bool)
+    kept = np.ones(len(unfinished), dtype=bool)
     rows, first = _rows(chunk.table, laid, kept, by, stripe)
     there = np.diff(laid.starts) > 0
     number = np.cumsum(there) - 1
-    order = laid.strand if there.all() else translated(laid.strand, np.maximum(number, 0), np.uint8)
+    order = (
+        laid.substream
+        if there.all()
+        else translated(laid.substream, np.maximum(number, 0), np.uint8)
+    )
     columns = {name: getattr(rows, name) for name in NAMES}
-    columns["strand"] = number[np.searchsorted(laid.starts, first, side="right") - 1]
-    stray = (going.role == Role.STRAY)[there]
-    return Folded(**columns, lists=chunk.table.lists), Weave(
-        0, order, going.apart[there], stray, goes_on=True
+    columns["substream"] = number[np.searchsorted(laid.starts, first, side="right") - 1]
+    stray = (unfinished.role == Role.STRAY)[there]
+    return Folded(**columns, lists=chunk.table.lists), Interleaving(
+        0, order, unfinished.apart[there], stray, continues=True
     )
 
 
 def often(thresholds: Thresholds) -> float:
-    """The share of operations of a weave that are of another kind than the one before, at least."""
+    """The share of operations of an interleaving that are of another kind than the one before, at least."""
     return 1 / (4 * thresholds.regular_run)
 
 
 def _pairs(
-    chunk: Chunk[Folded], found: Survey, regions: Regions, by: Weaver
+    chunk: Chunk[Folded], found: Survey, regions: Regions, by: Interleaver
 ) -> tuple[UInt32Array, _Pairs, Int64Array]:
     """A number of each operation; the pairs of region and what operations have in common; which of them each number is."""
     table, first = chunk.table, found.first
@@ -197,7 +208,7 @@ def _pairs(
     )
     owners = (file.astype(np.int64) << 32) | handle.astype(np.uint32)
     _, owner = np.unique(owners, return_inverse=True)
-    ids, pair = strand_passes.number_pairs(
+    ids, pair = substream_passes.number_pairs(
         chunk, by.kinds, found, owner.astype(np.uint32), regions, by.workspace
     )
     stray, pair = pair % 2, pair // 2
@@ -211,10 +222,10 @@ def _pairs(
     return ids, columns, number
 
 
-def _strands(
-    ids: UInt32Array, pairs: _Pairs, number: Int64Array, by: Weaver
+def _substreams(
+    ids: UInt32Array, pairs: _Pairs, number: Int64Array, by: Interleaver
 ) -> tuple[Int64Array, BoolArray]:
-    """The strand of each pair, and whether the operations of its file are taken apart."""
+    """The substream of each pair, and whether the operations of its file are taken apart."""
     new = np.append(
         True, (pairs.file[1:] != pairs.file[:-1]) | (pairs.region[1:] != pairs.region[:-1])
     )
@@ -222,7 +233,7 @@ def _strands(
     several = np.bincount(stream) > 1
     if not several.any():
         return stream, np.zeros(len(stream), dtype=bool)
-    irregular = strand_passes.irregular(
+    irregular = substream_passes.irregular(
         ids, stream[number].astype(np.uint32), _no_order(by.rules.thresholds), by.workspace
     )
     apart = (irregular & several)[stream]
@@ -240,9 +251,9 @@ def _no_order(limits: Thresholds) -> tuple[int, ...]:
 
 
 def _all_rows(
-    table: Folded, laid: Strands, plain: BoolArray, by: Weaver, stripe: Int64Array
+    table: Folded, laid: Substreams, plain: BoolArray, by: Interleaver, stripe: Int64Array
 ) -> tuple[Folded, Int64Array]:
-    """The rows of all strands, and the strand of each; those that are not plain are folded in order."""
+    """The rows of all substreams, and the substream of each; those that are not plain are folded in order."""
     rows, positions = _rows(table, laid, plain, by, stripe)
     if not plain.all():
         parts, places = [rows], [positions]
@@ -275,16 +286,16 @@ def _in_turn(table: Folded, refold: Callable[[Folded], Folded]) -> Folded:
 
 
 def _rows(
-    table: Folded, laid: Strands, kept: BoolArray, by: Weaver, stripe: Int64Array
+    table: Folded, laid: Substreams, kept: BoolArray, by: Interleaver, stripe: Int64Array
 ) -> tuple[Folded, Int64Array]:
-    """A row for each part of a strand that is regular, or regular nowhere; and the place where each begins.
+    """A row for each part of a substream that is regular, or regular nowhere; and the place where each begins.
 
     Args:
         table: the chunk.
-        laid: its operations, strand by strand.
-        kept: strands whose rows are made here.
+        laid: its operations, substream by substream.
+        kept: substreams whose rows are made here.
         by: what else is needed.
-        stripe: of each strand, -1 for none.
+        stripe: of each substream, -1 for none.
     """
     names = ("first", "length", "moved", "busy", "kind", "head", "second", "last")
     columns = [getattr(laid, name) for name in names]
@@ -322,7 +333,7 @@ def _rows(
 def _stored(
     stretches: Stretches, number: Int64Array, values: GrowingList, stripes: Stripes
 ) -> Int64Array:
-    """Where in the lists some stretches of a chunk lie now: in the stripes of their strands if these have room."""
+    """Where in the lists some stretches of a chunk lie now: in the stripes of their substreams if these have room."""
     n = stretches.length
     place = stripes.place(values, number, n)
     if place is not None:
@@ -337,11 +348,11 @@ def _stored(
 
 
 def places(table: Folded) -> tuple[Int64Array, Int64Array]:
-    """Of each woven row: which operation of its strand its first one is, and how far its next one is from it."""
-    rows = np.flatnonzero(table.strand >= 0)
-    strand, count, loop = table.strand[rows], table.count[rows], table.loop[rows]
+    """Of each interleaved row: which operation of its substream its first one is, and how far its next one is from it."""
+    rows = np.flatnonzero(table.substream >= 0)
+    substream, count, loop = table.substream[rows], table.count[rows], table.loop[rows]
     before = np.cumsum(count) - count
-    new = np.append(True, strand[1:] != strand[:-1])
+    new = np.append(True, substream[1:] != substream[:-1])
     start = np.flatnonzero(new)
     first = before - np.repeat(before[start], np.diff(start, append=len(rows)))
     step = np.ones(len(rows), dtype=np.int64)

@@ -1,6 +1,6 @@
-"""Darshan's counts where several calls of one direction take turns on a file, and lie apart as strands of a weave.
+"""Darshan's counts where several calls of one direction take turns on a file, as substreams of an interleaving.
 
-Reads data rows and the weaves that they are of; leaves the counts of each such group of rows, in the order of the run.
+Reads data rows and the interleavings that they are of; leaves the counts of each such group of rows, in the order of the run.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import Folded, taken_apart, weaves_of
+from wavetank.model.compression.folded_table import Folded, interleavings_of, taken_apart
 from wavetank.model.events.streams import DataRows
 from wavetank.model.native.lists import TurnList, sequential_turns
 from wavetank.trace.schema import BoolArray, Int64Array
@@ -18,7 +18,7 @@ _NO_END = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
-class WovenGroups:
+class InterleavedGroups:
     """Groups of rows that take turns: columns of equal length.
 
     Attributes:
@@ -46,9 +46,9 @@ class WovenGroups:
         return inside
 
 
-def woven_groups(
+def interleaved_groups(
     data: DataRows, order: Int64Array, key: Int64Array, table: Folded
-) -> WovenGroups | None:
+) -> InterleavedGroups | None:
     """The groups, None where there are none.
 
     Args:
@@ -57,52 +57,54 @@ def woven_groups(
         key: of each, file and direction.
         table: all rows.
     """
-    if not table.lists.weaves:
+    if not table.lists.interleavings:
         return None
     row = data.row[order]
-    weave = np.where(taken_apart(table)[row], weaves_of(table)[row], -1)
-    strand = table.strand[row]
-    new = (key[1:] != key[:-1]) | (weave[1:] != weave[:-1]) | (weave[1:] < 0)
+    interleaving = np.where(taken_apart(table)[row], interleavings_of(table)[row], -1)
+    substream = table.substream[row]
+    new = (key[1:] != key[:-1]) | (interleaving[1:] != interleaving[:-1]) | (interleaving[1:] < 0)
     low = np.flatnonzero(np.append(True, new))
     high = np.append(low[1:], len(order))
-    several = (weave[low] >= 0) & (strand[low] != strand[high - 1])
+    several = (interleaving[low] >= 0) & (substream[low] != substream[high - 1])
     low, high = low[several], high[several]
     if not len(low):
         return None
     found = np.empty((4, len(low)), dtype=np.int64)
-    of_weave = weave[low]
-    for number in np.unique(of_weave).tolist():
-        some = np.flatnonzero(of_weave == number)
-        found[:, some] = _of_weave(
+    of_interleaving = interleaving[low]
+    for number in np.unique(of_interleaving).tolist():
+        some = np.flatnonzero(of_interleaving == number)
+        found[:, some] = _of_interleaving(
             data, table, number, [order[a:b] for a, b in zip(low[some], high[some], strict=True)]
         )
-    return WovenGroups(low, high, *found)
+    return InterleavedGroups(low, high, *found)
 
 
-def _of_weave(data: DataRows, table: Folded, number: int, groups: list[Int64Array]) -> Int64Array:
-    """Offset, end and counts of groups of rows of one weave: shape (4, groups)."""
-    weave = table.lists.weaves[number]
-    list_of = np.full(len(weave.apart), -1, dtype=np.int32)
+def _of_interleaving(
+    data: DataRows, table: Folded, number: int, groups: list[Int64Array]
+) -> Int64Array:
+    """Offset, end and counts of groups of rows of one interleaving: shape (4, groups)."""
+    interleaving = table.lists.interleavings[number]
+    list_of = np.full(len(interleaving.apart), -1, dtype=np.int32)
     lists: list[TurnList] = []
     group_of: list[int] = []
     for group, rows in enumerate(groups):
-        strand = table.strand[data.row[rows]] - weave.first
-        for one in np.unique(strand).tolist():
+        substream = table.substream[data.row[rows]] - interleaving.first
+        for one in np.unique(substream).tolist():
             list_of[one] = len(lists)
-            lists.append(_turn_list(data, rows[strand == one], group))
+            lists.append(_turn_list(data, rows[substream == one], group))
             group_of.append(group)
     ends = np.full(len(groups), _NO_END)
-    counts = sequential_turns(weave.order, list_of, lists, ends)
+    counts = sequential_turns(interleaving.order, list_of, lists, ends)
     found = np.zeros((4, len(groups)), dtype=np.int64)
     found[1] = ends
     np.add.at(found[2], group_of, counts[:, 0])
     np.add.at(found[3], group_of, counts[:, 1])
-    found[0] = _first_offsets(weave.order, list_of, lists, group_of, len(groups))
+    found[0] = _first_offsets(interleaving.order, list_of, lists, group_of, len(groups))
     return found
 
 
 def _turn_list(data: DataRows, rows: Int64Array, group: int) -> TurnList:
-    """Offsets and sizes of a strand's operations."""
+    """Offsets and sizes of a substream's operations."""
     row = int(rows[0])
     n = int(data.count[row])
     full = data.last_moved[row] == _last_size(data, row)

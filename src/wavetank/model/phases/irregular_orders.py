@@ -1,7 +1,7 @@
-"""Irregular mixes of several operations: each operation's share of one becomes a stream of its own.
+"""Irregular orders: several operations that alternate without a repeating order. Each becomes a stream of its own.
 
-Reads ``DataRows``; leaves rows in which an operation's part of a mix lies together. The order of the mix stays
-in the programs, which go by the rows of the trace. What counts is the order of the calls, not where they go.
+Reads ``DataRows``; leaves rows in which each such operation lies together. The order stays in the programs, which go by
+the rows of the trace. What counts is the order of the calls, not where they go.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import Folded, taken_apart, weaves_of
+from wavetank.model.compression.folded_table import Folded, interleavings_of, taken_apart
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.streams import COLUMNS, DataRows, first_operations
 from wavetank.trace.schema import BoolArray, Int64Array
@@ -33,7 +33,7 @@ class _Turns:
 
 @dataclass(frozen=True)
 class Spans:
-    """Mixes: rows [start, stop) of ``DataRows``."""
+    """Irregular orders: rows [start, stop) of ``DataRows``."""
 
     start: Int64Array
     stop: Int64Array
@@ -42,30 +42,32 @@ class Spans:
         return len(self.start)
 
     def of_row(self, n: int) -> Int64Array:
-        """The mix that each of n rows is in; -1 for none."""
+        """The irregular order that each of n rows is in; -1 for none."""
         index = np.arange(n)
-        mix = np.searchsorted(self.start, index, side="right") - 1
-        return np.where((mix >= 0) & (index < self.stop[np.maximum(mix, 0)]), mix, -1)
+        span = np.searchsorted(self.start, index, side="right") - 1
+        return np.where((span >= 0) & (index < self.stop[np.maximum(span, 0)]), span, -1)
 
 
-def find_mixes(data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresholds) -> Spans:
-    """Stretches of one stream in which several operations take turns in no order.
+def find_irregular_orders(
+    data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresholds
+) -> Spans:
+    """Ranges of one stream in which several operations alternate without a repeating order.
 
     Args:
         data: operations by stream.
         parted: shape (rows - 1,), whether a boundary lies between a row and the next.
-        table: all rows, of which some may be strands of weaves.
-        thresholds: what is a mix.
+        table: all rows, of which some may be substreams of interleavings.
+        thresholds: what is an irregular order.
     """
     none = np.zeros(0, dtype=np.int64)
     turns = _candidates(_turns(data, parted, table, thresholds), thresholds)
     if not len(turns):
         return Spans(none, none)
     ordered, long = _orders(turns, thresholds)
-    woven = turns.weight > 1
-    ordered[woven] = long[woven] = False
+    interleaved = turns.weight > 1
+    ordered[interleaved] = long[interleaved] = False
     new = np.append(True, turns.chain[1:] != turns.chain[:-1])
-    # Between what is long lie segments; in each a mix reaches from the first stretch without order to the last.
+    # Between what is long lie segments; in each an irregular order reaches from the first stretch without order to the last.
     border = new | long
     border[1:] |= long[:-1]
     segment = np.cumsum(border) - 1
@@ -100,7 +102,7 @@ def find_mixes(data: DataRows, parted: BoolArray, table: Folded, thresholds: Thr
 
 
 def _reach(data: DataRows, parted: BoolArray, edge: int, way: int, thresholds: Thresholds) -> int:
-    """The last row of a mix on one side: scraps beside it belong to it, which the regular run behind them does not go on to."""
+    """The last row of an irregular order on one side: single operations beside it belong to it, unless a regular run begins with them."""
     for row in range(edge + way, edge + way * thresholds.mix_turns, way):
         behind, two = row + way, row + 2 * way
         if not 0 <= behind < len(data) or parted[min(row, row - way)] or parted[min(row, behind)]:
@@ -127,16 +129,16 @@ def _ends(data: DataRows, row: int, way: int) -> tuple[int, int]:
 
 def _turns(data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresholds) -> _Turns:
     n = len(data)
-    # From 0: a call through an open. From -1 down to -n: one of at most n loops. Below: a weave.
+    # From 0: a call through an open. From -1 down to -n: one of at most n loops. Below: an interleaving.
     symbol = (data.slot.astype(np.int64) << 8) | data.op
     weight = np.ones(n, dtype=np.int64)
     looped = data.block >= 0
     if looped.any():
         symbol = np.where(looped, -1 - data.block, symbol)
-    if table.lists.weaves:
-        strands = taken_apart(table)[data.row]
-        symbol = np.where(strands, -1 - n - weaves_of(table)[data.row], symbol)
-        weight[strands] = thresholds.mix_turns
+    if table.lists.interleavings:
+        substreams = taken_apart(table)[data.row]
+        symbol = np.where(substreams, -1 - n - interleavings_of(table)[data.row], symbol)
+        weight[substreams] = thresholds.mix_turns
     new = np.append(True, parted | (symbol[1:] != symbol[:-1]))
     chain = np.cumsum(np.append(True, parted)) - 1
     start = np.flatnonzero(new)
@@ -146,7 +148,7 @@ def _turns(data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresho
 
 
 def _candidates(turns: _Turns, thresholds: Thresholds) -> _Turns:
-    """Those of the chains with enough turns for a mix."""
+    """Those of the chains with enough turns for an irregular order."""
     if not len(turns):
         return turns
     per_chain = np.bincount(turns.chain, weights=turns.weight)
@@ -179,21 +181,21 @@ def _orders(turns: _Turns, thresholds: Thresholds) -> tuple[BoolArray, BoolArray
     return within[0] | (turns.n >= ordered), within[1] | (turns.n >= long)
 
 
-def loops_inside(data: DataRows, mixes: Spans) -> Int64Array:
-    """Blocks of ``data`` that lie in mixes: they have to be unfolded before the mixes are taken apart."""
-    if not len(mixes) or not len(data.block_start):
+def loops_inside(data: DataRows, spans: Spans) -> Int64Array:
+    """Blocks of ``data`` that lie in irregular orders: they have to be unfolded before these are split."""
+    if not len(spans) or not len(data.block_start):
         return np.zeros(0, dtype=np.int64)
-    found: Int64Array = np.flatnonzero(mixes.of_row(len(data))[data.block_start] >= 0)
+    found: Int64Array = np.flatnonzero(spans.of_row(len(data))[data.block_start] >= 0)
     return found
 
 
-def apart(data: DataRows, mixes: Spans) -> DataRows:
-    """Rows with the operations of mixes apart, each a stream of its own. No loop may lie in a mix."""
-    mix = mixes.of_row(len(data))
-    inside = mix >= 0
+def apart(data: DataRows, spans: Spans) -> DataRows:
+    """Rows with each operation of an irregular order as a stream of its own. No loop may lie in one."""
+    span = spans.of_row(len(data))
+    inside = span >= 0
     symbol = (data.slot.astype(np.int64) << 8) | data.op
-    # Before a mix 0, in it 1, behind it 2: of each mix, and its operations one after another.
-    section = 2 * np.searchsorted(mixes.start, np.arange(len(data)), side="right") - inside
+    # Before an irregular order 0, in it 1, after it 2: of each of them, and its operations in sequence.
+    section = 2 * np.searchsorted(spans.start, np.arange(len(data)), side="right") - inside
     order = np.lexsort((np.where(inside, symbol, 0), section, data.stream))
     block = data.block[order]
     start = np.flatnonzero((block >= 0) & (np.diff(block, prepend=-1) != 0))

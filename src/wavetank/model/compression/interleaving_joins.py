@@ -1,6 +1,6 @@
-"""Weaves of neighbouring chunks as one: the strands of one file and call one behind the other.
+"""Interleavings of neighbouring chunks as one: the substreams of one file and call one behind the other.
 
-Reads and leaves a ``Folded`` table. So what follows has as many rows to look at as there are strands, not chunks.
+Reads and leaves a ``Folded`` table. So what follows has as many rows to look at as there are substreams, not chunks.
 """
 
 from __future__ import annotations
@@ -13,70 +13,73 @@ from wavetank.model.compression.folded_table import (
     NAMES,
     Columns,
     Folded,
+    Interleaving,
     Lists,
-    Weave,
+    interleavings_of,
     take,
-    weaves_of,
 )
 from wavetank.model.compression.growing_lists import ListStore
 from wavetank.trace.schema import BoolArray, Int64Array
 
 
-def join_weaves(table: Folded, store: ListStore) -> Folded:
-    """The table with weaves that go on from chunk to chunk as one, and their rows joined where they go on.
+def join_interleavings(table: Folded, store: ListStore) -> Folded:
+    """The table with interleavings that go on from chunk to chunk as one, and their rows joined where they go on.
 
     Args:
         table: of all chunks; its lists are still in ``store``.
         store: of them; empty behind it.
     """
-    weaves = table.lists.weaves
-    if not any(weave.goes_on for weave in weaves):
+    interleavings = table.lists.interleavings
+    if not any(interleaving.continues for interleaving in interleavings):
         return _with_lists(table, store)
     keys = _keys(table)
     order = np.arange(len(table))
-    strand = table.strand.copy()
-    weave_of = weaves_of(table)
-    bounds = np.searchsorted(weave_of[table.strand >= 0], np.arange(len(weaves) + 1))
-    rows_of = np.flatnonzero(table.strand >= 0)
-    made: list[Weave] = []
+    substream = table.substream.copy()
+    interleaving_of = interleavings_of(table)
+    bounds = np.searchsorted(
+        interleaving_of[table.substream >= 0], np.arange(len(interleavings) + 1)
+    )
+    rows_of = np.flatnonzero(table.substream >= 0)
+    made: list[Interleaving] = []
     first = 0
-    for chain in _chains(weaves, keys):
-        low, high = weaves[chain[0]].first, _end(weaves[chain[-1]])
+    for chain in _chains(interleavings, keys):
+        low, high = interleavings[chain[0]].first, _end(interleavings[chain[-1]])
         different, number = np.unique(keys[low:high], axis=0, return_inverse=True)
         number = number.reshape(-1)
         rows = rows_of[bounds[chain[0]] : bounds[chain[-1] + 1]]
-        new = number[table.strand[rows] - low]
+        new = number[table.substream[rows] - low]
         turn = np.argsort(new, kind="stable")
         order[rows] = rows[turn]
-        strand[rows] = first + new[turn]
+        substream[rows] = first + new[turn]
         small = np.uint8 if len(different) <= 256 else np.uint32
+        ones = [interleavings[at] for at in chain]
         orders = [
-            number[weaves[at].first - low : _end(weaves[at]) - low].astype(small).take(weaves[at].order) for at in chain
-        ]  # fmt: skip
+            number[one.first - low : _end(one) - low].astype(small).take(one.order) for one in ones
+        ]
         some = np.zeros(len(different), dtype=np.int64)
         some[number] = np.arange(low, high)
         apart, stray = (
-            np.concatenate([getattr(weaves[at], name) for at in chain])[some - low]
+            np.concatenate([getattr(interleavings[at], name) for at in chain])[some - low]
             for name in ("apart", "stray")
         )
-        made.append(Weave(first, np.concatenate(orders), apart, stray))
+        made.append(Interleaving(first, np.concatenate(orders), apart, stray))
         first += len(different)
     moved = take(table, order)
     columns = {name: getattr(moved, name) for name in NAMES}
-    columns["strand"] = strand
-    return _joined_rows(Folded(**columns, lists=Lists(weaves=tuple(made))), store)
+    columns["substream"] = substream
+    return _joined_rows(Folded(**columns, lists=Lists(interleavings=tuple(made))), store)
 
 
-def _end(weave: Weave) -> int:
-    return weave.first + len(weave.apart)
+def _end(interleaving: Interleaving) -> int:
+    return interleaving.first + len(interleaving.apart)
 
 
 def _keys(table: Folded) -> Int64Array:
-    """What the operations of each strand have in common: file; call, handle and argument where it is one of several."""
-    rows = np.flatnonzero(table.strand >= 0)
-    head = rows[np.flatnonzero(np.diff(table.strand[rows], prepend=-1))]
-    apart = np.concatenate([weave.apart for weave in table.lists.weaves])
-    stray = np.concatenate([weave.stray for weave in table.lists.weaves])
+    """What the operations of each substream have in common: file; call, handle and argument where it is one of several."""
+    rows = np.flatnonzero(table.substream >= 0)
+    head = rows[np.flatnonzero(np.diff(table.substream[rows], prepend=-1))]
+    apart = np.concatenate([interleaving.apart for interleaving in table.lists.interleavings])
+    stray = np.concatenate([interleaving.stray for interleaving in table.lists.interleavings])
     of_file = (table.file[head], apart)
     of_call = (table.op[head], table.handle[head], table.arg[head], stray)
     return np.stack([*of_file, *(np.where(apart, column, 0) for column in of_call)], axis=1).astype(
@@ -84,13 +87,15 @@ def _keys(table: Folded) -> Int64Array:
     )
 
 
-def _chains(weaves: tuple[Weave, ...], keys: Int64Array) -> list[list[int]]:
-    """Weaves that go on from one to the next, and take the same files apart."""
+def _chains(interleavings: tuple[Interleaving, ...], keys: Int64Array) -> list[list[int]]:
+    """Interleavings that go on from one to the next, and take the same files apart."""
     chains: list[list[int]] = []
     apart: dict[int, int] = {}
-    for at, weave in enumerate(weaves):
-        mine = dict(keys[weave.first : _end(weave), :2].tolist())
-        if weave.goes_on and all(apart.get(file, how) == how for file, how in mine.items()):
+    for at, interleaving in enumerate(interleavings):
+        mine = dict(keys[interleaving.first : _end(interleaving), :2].tolist())
+        if interleaving.continues and all(
+            apart.get(file, how) == how for file, how in mine.items()
+        ):
             chains[-1].append(at)
             apart.update(mine)
         else:
@@ -100,7 +105,7 @@ def _chains(weaves: tuple[Weave, ...], keys: Int64Array) -> list[list[int]]:
 
 
 def _joined_rows(table: Folded, store: ListStore) -> Folded:
-    """Neighbours of one strand as one row where they are lists, or one run goes on in the next."""
+    """Neighbours of one substream as one row where they are lists, or one run goes on in the next."""
     goes_on = _goes_on(table, store)
     start = np.flatnonzero(np.append(True, ~goes_on))
     stop = np.append(start[1:], len(table))
@@ -123,7 +128,7 @@ def _joined_rows(table: Folded, store: ListStore) -> Folded:
 def _with_lists(table: Folded, store: ListStore, *, again: bool = False) -> Folded:
     """The table with its lists; ``again``: put behind each other in the order of the rows."""
     if not again and store.offsets.is_one and store.sizes.is_one:
-        lists = Lists(store.offsets.all(), store.sizes.all(), table.lists.weaves)
+        lists = Lists(store.offsets.all(), store.sizes.all(), table.lists.interleavings)
         return replace(table, lists=lists)
     places, columns = [], []
     for where, values in ((table.listed, store.offsets), (table.sized, store.sizes)):
@@ -136,7 +141,7 @@ def _with_lists(table: Folded, store: ListStore, *, again: bool = False) -> Fold
         values.clear()
         places.append(at)
         columns.append(gathered)
-    lists = Lists(columns[0], columns[1], table.lists.weaves)
+    lists = Lists(columns[0], columns[1], table.lists.interleavings)
     return replace(table, listed=places[0], sized=places[1], lists=lists)
 
 
@@ -151,12 +156,12 @@ def _lie_together(table: Folded, goes_on: BoolArray) -> bool:
 
 
 def _goes_on(table: Folded, store: ListStore) -> BoolArray:
-    """Whether each row is of the strand of the one before and goes on with it: shape (rows - 1,)."""
+    """Whether each row is of the substream of the one before and goes on with it: shape (rows - 1,)."""
     listed, sized = table.listed >= 0, table.sized >= 0
     asked = table.count * table.size
     asked[sized] = store.sizes.stretches(table.sized[sized], table.count[sized]).sums()
     full = table.moved == asked
-    found: BoolArray = (table.strand[1:] >= 0) & (table.strand[1:] == table.strand[:-1])
+    found: BoolArray = (table.substream[1:] >= 0) & (table.substream[1:] == table.substream[:-1])
     found &= full[:-1] & (table.loop[1:] == 0) & (table.loop[:-1] == 0)
     one_size = ~sized[1:] & ~sized[:-1] & (table.size[1:] == table.size[:-1])
     same = (listed[1:] & listed[:-1]) & (one_size | (sized[1:] & sized[:-1]))

@@ -1,14 +1,14 @@
-/* A chunk that goes on, as a whole, with the weave that the chunk before it ended with: its strands are
- * known, so that for an operation little is to be done. Two passes over the chunk, each over columns that the
- * other does not read; then one over what lies strand by strand. */
+/* A chunk that goes on, as a whole, with the interleaving that the chunk before it ended with: its substreams
+ * are known, so that for an operation little is to be done. Two passes over the chunk, each over columns that
+ * the other does not read; then one over what lies substream by substream. */
 #include "model.h"
-#include "strands.h"
+#include "substreams.h"
 
 #include <string.h>
 
 enum { TILE = 512, SLOTS = 1024 };
 
-/* --- which strand --- */
+/* --- which substream --- */
 
 struct keys {
     uint16_t slots[SLOTS]; /* number of a key + 1 */
@@ -16,16 +16,16 @@ struct keys {
         int64_t arg;
         int32_t file, handle;
         uint32_t op;
-    } of[WT_MOST_STRANDS];
+    } of[WT_MOST_SUBSTREAMS];
 };
 
 static inline uint32_t place_of(uint32_t op, int32_t file, int32_t handle) {
     return (((uint32_t)file * 31u + op) * 0x9E3779B1u ^ (uint32_t)handle * 0x85EBCA6Bu) >> 22;
 }
 
-static void fill(struct keys *keys, const struct wt_going *g) {
+static void fill(struct keys *keys, const struct wt_unfinished *g) {
     memset(keys->slots, 0, sizeof keys->slots);
-    for (int64_t k = 0; k < g->n_strands; k++) {
+    for (int64_t k = 0; k < g->n_substreams; k++) {
         if (g->role[k] == WT_STRAY) {
             continue;
         }
@@ -42,7 +42,7 @@ static void fill(struct keys *keys, const struct wt_going *g) {
 }
 
 /* Whether rows [low, high) are single calls of the rank with nothing between that parts them. */
-static bool all_plain(const struct wt_table *t, const struct wt_going *g, int64_t low, int64_t high) {
+static bool all_plain(const struct wt_table *t, const struct wt_unfinished *g, int64_t low, int64_t high) {
     uint64_t wide = 0;
     uint32_t narrow = 0;
     for (int64_t i = low; i < high; i++) {
@@ -76,8 +76,8 @@ static bool all_plain(const struct wt_table *t, const struct wt_going *g, int64_
     return !wide && !narrow;
 }
 
-static bool name_strands(const struct wt_table *t, const struct keys *keys, int64_t low, int64_t high,
-                         uint8_t *restrict order) {
+static bool name_substreams(const struct wt_table *t, const struct keys *keys, int64_t low, int64_t high,
+                            uint8_t *restrict order) {
     const uint8_t *restrict op = t->op;
     const int32_t *restrict file = t->file, *restrict handle = t->handle;
     const int64_t *restrict arg = t->arg;
@@ -100,8 +100,8 @@ static bool name_strands(const struct wt_table *t, const struct keys *keys, int6
 }
 
 /* Seeks that do not lead to where the next operation of their owner begins. */
-static bool find_strays(const struct wt_table *t, const struct wt_going *g, uint8_t *order) {
-    int64_t pending[WT_MOST_STRANDS];
+static bool find_strays(const struct wt_table *t, const struct wt_unfinished *g, uint8_t *order) {
+    int64_t pending[WT_MOST_SUBSTREAMS];
     for (int64_t o = 0; o < g->n_owners; o++) {
         pending[o] = -1;
     }
@@ -131,7 +131,7 @@ static bool find_strays(const struct wt_table *t, const struct wt_going *g, uint
     return true;
 }
 
-/* --- strand by strand --- */
+/* --- substream by substream --- */
 
 struct tail {
     int64_t *offset; /* the next ones */
@@ -165,9 +165,9 @@ static bool lay(const struct wt_table *t, const uint8_t *restrict order, struct 
     return bad >= 0;
 }
 
-/* Whether a strand is one row: no part of it is regular, or of sizes more alike than the others. May say no
- * where it is one. */
-static bool is_one_row(const struct wt_strands *s, const struct tail *tail, int64_t begin, int64_t end) {
+/* Whether a substream is one row: no part of it is regular, or of sizes more alike than the others. May say
+ * no where it is one. */
+static bool is_one_row(const struct wt_substreams *s, const struct tail *tail, int64_t begin, int64_t end) {
     const int64_t *restrict offset = s->offset, *restrict size = s->size;
     const int64_t block = s->regular / 2;
     if (end - begin < s->listed || end - begin < 2) {
@@ -197,10 +197,10 @@ static bool is_one_row(const struct wt_strands *s, const struct tail *tail, int6
     return true;
 }
 
-/* Rows of the chunk strand by strand. */
-static void find_places(const struct wt_table *t, const uint8_t *order, struct wt_strands *s) {
-    int64_t next[WT_MOST_STRANDS];
-    memcpy(next, s->starts, (size_t)s->n_strands * sizeof *next);
+/* Rows of the chunk substream by substream. */
+static void find_places(const struct wt_table *t, const uint8_t *order, struct wt_substreams *s) {
+    int64_t next[WT_MOST_SUBSTREAMS];
+    memcpy(next, s->starts, (size_t)s->n_substreams * sizeof *next);
     for (int64_t i = 0; i < t->n; i++) {
         int64_t place = next[order[i]]++;
         s->at[place] = (uint32_t)i;
@@ -208,12 +208,12 @@ static void find_places(const struct wt_table *t, const uint8_t *order, struct w
     }
 }
 
-static int64_t position(const uint8_t *order, int64_t from, int64_t n, uint8_t strand) {
-    const uint8_t *found = memchr(order + from, strand, (size_t)(n - from));
+static int64_t position(const uint8_t *order, int64_t from, int64_t n, uint8_t substream) {
+    const uint8_t *found = memchr(order + from, substream, (size_t)(n - from));
     return found - order;
 }
 
-static int64_t whole_row(const struct wt_table *t, struct wt_strands *s, const uint8_t *order, uint8_t k,
+static int64_t whole_row(const struct wt_table *t, struct wt_substreams *s, const uint8_t *order, uint8_t k,
                          const struct tail *tail, int64_t n) {
     int64_t begin = s->starts[k], end = s->starts[k + 1], last = t->n - 1;
     while (order[last] != k) {
@@ -230,9 +230,9 @@ static int64_t whole_row(const struct wt_table *t, struct wt_strands *s, const u
     return n + 1;
 }
 
-/* The lists of rows [from, to) of strand k, which lie where its lists go on: what is in none gives way. */
-static void keep_lists(struct wt_going *g, int64_t k, int64_t from, int64_t to) {
-    const struct wt_strands *s = &g->strands;
+/* The lists of rows [from, to) of substream k, which lie where its lists go on: what is in none gives way. */
+static void keep_lists(struct wt_unfinished *g, int64_t k, int64_t from, int64_t to) {
+    const struct wt_substreams *s = &g->substreams;
     int64_t n_offsets = 0, n_sizes = 0;
     for (int64_t row = from; row < to; row++) {
         int64_t place = s->first[row] - s->starts[k];
@@ -259,12 +259,12 @@ static void keep_lists(struct wt_going *g, int64_t k, int64_t from, int64_t to) 
     g->size_at[k] += n_sizes;
 }
 
-static int64_t make_all_rows(const struct wt_table *t, struct wt_going *g, const uint8_t *order,
+static int64_t make_all_rows(const struct wt_table *t, struct wt_unfinished *g, const uint8_t *order,
                              const struct tail *tails) {
-    struct wt_strands *s = &g->strands;
+    struct wt_substreams *s = &g->substreams;
     int64_t n = 0, *offset = s->offset, *size = s->size;
     bool placed = false;
-    for (int64_t k = 0; k < s->n_strands; k++) {
+    for (int64_t k = 0; k < s->n_substreams; k++) {
         int64_t begin = s->starts[k], end = s->starts[k + 1], before = n;
         if (begin == end) {
             continue;
@@ -279,7 +279,7 @@ static int64_t make_all_rows(const struct wt_table *t, struct wt_going *g, const
                 find_places(t, order, s);
             }
             placed = true;
-            n = wt_rows_of_strand(t, s, k, n);
+            n = wt_rows_of_substream(t, s, k, n);
         }
         if (own) {
             keep_lists(g, k, before, n);
@@ -294,51 +294,51 @@ static int64_t make_all_rows(const struct wt_table *t, struct wt_going *g, const
     return n;
 }
 
-int64_t wt_weave_on(const struct wt_table *table, struct wt_going *going) {
+int64_t wt_weave_on(const struct wt_table *table, struct wt_unfinished *unfinished) {
     const struct wt_table copied = *table, *t = &copied;
-    struct wt_strands *s = &going->strands;
-    uint8_t *order = going->order;
+    struct wt_substreams *s = &unfinished->substreams;
+    uint8_t *order = unfinished->order;
     struct keys keys;
-    struct tail tails[WT_MOST_STRANDS];
-    int64_t counts[WT_MOST_STRANDS] = {0}, changes = 0;
-    if (!t->n || going->n_strands > WT_MOST_STRANDS) {
+    struct tail tails[WT_MOST_SUBSTREAMS];
+    int64_t counts[WT_MOST_SUBSTREAMS] = {0}, changes = 0;
+    if (!t->n || unfinished->n_substreams > WT_MOST_SUBSTREAMS) {
         return WT_NOT_ON;
     }
-    fill(&keys, going);
+    fill(&keys, unfinished);
     for (int64_t low = 0; low < t->n; low += TILE) {
         int64_t high = t->n - low < TILE ? t->n : low + TILE;
-        if (!all_plain(t, going, low, high) || !name_strands(t, &keys, low, high, order)) {
+        if (!all_plain(t, unfinished, low, high) || !name_substreams(t, &keys, low, high, order)) {
             return WT_NOT_ON;
         }
     }
     for (int64_t i = 1; i < t->n; i++) {
         changes += order[i] != order[i - 1];
     }
-    if ((double)changes < going->often * (double)t->n || wt_holds_loops(order, t->n)) {
+    if ((double)changes < unfinished->often * (double)t->n || wt_holds_loops(order, t->n)) {
         return WT_NOT_ON;
     }
-    if (going->n_owners && !find_strays(t, going, order)) {
+    if (unfinished->n_owners && !find_strays(t, unfinished, order)) {
         return WT_NOT_ON;
     }
-    wt_tally(order, t->n, 1, counts, going->n_strands);
-    if (!wt_files_irregular(order, t->n, counts, going)) {
+    wt_tally(order, t->n, 1, counts, unfinished->n_substreams);
+    if (!wt_files_irregular(order, t->n, counts, unfinished)) {
         return WT_NOT_ON;
     }
     int64_t sum = 0;
-    for (int64_t k = 0; k < going->n_strands; k++) {
+    for (int64_t k = 0; k < unfinished->n_substreams; k++) {
         s->starts[k] = sum;
         sum += counts[k];
-        bool own = going->offset_to && going->role[k] != WT_STRAY;
-        tails[k] = (struct tail){.offset = own ? going->offset_to[k] : s->offset + s->starts[k],
-                                 .sizes = own ? going->size_to[k] : s->size + s->starts[k],
-                                 .least = going->least[k]};
+        bool own = unfinished->offset_to && unfinished->role[k] != WT_STRAY;
+        tails[k] = (struct tail){.offset = own ? unfinished->offset_to[k] : s->offset + s->starts[k],
+                                 .sizes = own ? unfinished->size_to[k] : s->size + s->starts[k],
+                                 .least = unfinished->least[k]};
         if (counts[k]) {
             tails[k].size = t->size[position(order, 0, t->n, (uint8_t)k)];
         }
     }
-    s->starts[going->n_strands] = sum;
+    s->starts[unfinished->n_substreams] = sum;
     if (!lay(t, order, tails)) {
         return WT_NOT_ON;
     }
-    return make_all_rows(t, going, order, tails);
+    return make_all_rows(t, unfinished, order, tails);
 }

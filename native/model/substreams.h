@@ -1,6 +1,6 @@
-/* What passes over strands share. */
-#ifndef WT_STRANDS_H
-#define WT_STRANDS_H
+/* What passes over substreams share. */
+#ifndef WT_SUBSTREAMS_H
+#define WT_SUBSTREAMS_H
 
 #include "model.h"
 
@@ -39,14 +39,17 @@ static inline bool wt_has_pattern(const void *codes, size_t width, int64_t n,
     return false;
 }
 
-/* Rows of strand k, whose operations are laid and marked, from row n on; returns how many there are then. */
-int64_t wt_rows_of_strand(const struct wt_table *table, struct wt_strands *strands, int64_t k, int64_t n);
+/* Rows of substream k, whose operations are laid and marked, from row n on; returns how many there are then.
+ */
+int64_t wt_rows_of_substream(const struct wt_table *table, struct wt_substreams *substreams, int64_t k,
+                             int64_t n);
 
 /* Whether an order holds loops: those of up to 64 members that are longer than two strides are seen, and some
  * that are none. */
 bool wt_holds_loops(const uint8_t *order, int64_t n);
 
-/* Whether the operations of each file, `counts` of each strand, still come in no order. */
-bool wt_files_irregular(const uint8_t *order, int64_t n, const int64_t *counts, const struct wt_going *going);
+/* Whether the operations of each file, `counts` of each substream, still come in no order. */
+bool wt_files_irregular(const uint8_t *order, int64_t n, const int64_t *counts,
+                        const struct wt_unfinished *unfinished);
 
 #endif

@@ -1,4 +1,4 @@
-"""Long programs: what recurs in them as loops, and long stretches in which nothing does as mixes.
+"""Long programs: what recurs in them as loops, and long ranges in which nothing does as irregular orders.
 
 Reads the numbers of a program's steps in order; leaves nodes. Numbers are compared as bytes, some thousands at a
 time, so that a program of many million steps takes as long as to read it a few times.
@@ -27,25 +27,27 @@ Numbers = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Mix:
-    """Numbers of steps in no order."""
+class IrregularOrder:
+    """Numbers of steps that alternate without a repeating order."""
 
     numbers: Numbers
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mix) and np.array_equal(self.numbers, other.numbers)
+        return isinstance(other, IrregularOrder) and np.array_equal(self.numbers, other.numbers)
 
     def __hash__(self) -> int:
         return hash((len(self.numbers), self.numbers[:32].tobytes()))
 
 
-def with_mixes(nodes: Sequence[Node], mixable: BoolArray, thresholds: Thresholds) -> list[Node]:
-    """Nodes with their long stretches of numbers as loops and mixes.
+def with_irregular_orders(
+    nodes: Sequence[Node], may_alternate: BoolArray, thresholds: Thresholds
+) -> list[Node]:
+    """Nodes with their long stretches of numbers as loops and irregular orders.
 
     Args:
         nodes: numbers, loops that are known already, and arrays of numbers.
-        mixable: by number, whether the step may be part of a mix.
-        thresholds: what is a long program, and what a mix.
+        may_alternate: by number, whether the step may be part of an irregular order.
+        thresholds: what is a long program, and what an irregular order.
     """
     found: list[Node] = []
     stretch: list[Numbers] = []
@@ -57,7 +59,7 @@ def with_mixes(nodes: Sequence[Node], mixable: BoolArray, thresholds: Thresholds
             single.clear()
         if stretch:
             whole = stretch[0] if len(stretch) == 1 else np.concatenate(stretch)
-            found.extend(nodes_of(whole, mixable, thresholds))
+            found.extend(nodes_of(whole, may_alternate, thresholds))
             stretch.clear()
 
     for node in nodes:
@@ -75,44 +77,48 @@ def with_mixes(nodes: Sequence[Node], mixable: BoolArray, thresholds: Thresholds
     return found
 
 
-def nodes_of(numbers: Numbers, mixable: BoolArray, thresholds: Thresholds) -> list[Node]:
-    """Loops, mixes and single numbers of a stretch."""
+def nodes_of(numbers: Numbers, may_alternate: BoolArray, thresholds: Thresholds) -> list[Node]:
+    """Loops, irregular orders and single numbers of a stretch."""
     if len(numbers) <= thresholds.short_program:
         plain: list[Node] = numbers.tolist()
         return plain
     found: list[Node] = []
     position = 0
     for low, period, times in _loops(numbers, thresholds.recurring_steps):
-        found += _loose(numbers[position:low], mixable, thresholds)
+        found += _loose(numbers[position:low], may_alternate, thresholds)
         body = numbers[low : low + period]
-        nodes = nodes_of(body, mixable, thresholds)
+        nodes = nodes_of(body, may_alternate, thresholds)
         found.append(Loop(times, compress(nodes, thresholds.loop_candidates)))
         position = low + period * times
-    return found + _loose(numbers[position:], mixable, thresholds)
+    return found + _loose(numbers[position:], may_alternate, thresholds)
 
 
-def _loose(numbers: Numbers, mixable: BoolArray, thresholds: Thresholds) -> list[Node]:
-    """A stretch without long loops: mixes of what may be mixed."""
+def _loose(numbers: Numbers, may_alternate: BoolArray, thresholds: Thresholds) -> list[Node]:
+    """A stretch without long loops: irregular orders of what may be part of one."""
     if len(numbers) < thresholds.mix_steps:
         plain: list[Node] = numbers.tolist()
         return plain
     counts = tally(numbers, int(numbers.max()) + 1)
-    if mixable[np.flatnonzero(counts)].all():
-        return [Mix(numbers)] if _is_mix(counts, thresholds) else numbers.tolist()
-    can = mixable.take(numbers)
+    if may_alternate[np.flatnonzero(counts)].all():
+        return (
+            [IrregularOrder(numbers)]
+            if _is_irregular_order(counts, thresholds)
+            else numbers.tolist()
+        )
+    can = may_alternate.take(numbers)
     edges = np.flatnonzero(np.diff(can, prepend=not can[0], append=not can[-1]))
     found: list[Node] = []
     for a, b in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
         part = numbers[a:b]
-        if can[a] and _is_mix(tally(part, len(counts)), thresholds):
-            found.append(Mix(part))
+        if can[a] and _is_irregular_order(tally(part, len(counts)), thresholds):
+            found.append(IrregularOrder(part))
         else:
             found += part.tolist()
     return found
 
 
-def _is_mix(counts: Int64Array, limits: Thresholds) -> bool:
-    """Whether so many of each of some steps are a mix, not single steps."""
+def _is_irregular_order(counts: Int64Array, limits: Thresholds) -> bool:
+    """Whether so many of each of some steps are an irregular order, not single steps."""
     n = int(counts.sum())
     n_different = int(np.count_nonzero(counts))
     if n >= limits.mix_any_steps:
@@ -147,11 +153,11 @@ def _loops(numbers: Numbers, recurring: int) -> Iterator[tuple[int, int, int]]:
         stride = min(2 * stride, _LONGEST_STRIDE)
 
 
-def in_order(mix: Mix) -> tuple[Int64Array, Numbers]:
-    """The different numbers of a mix in the order in which they first come, and for each place which of them it is."""
-    counts = tally(mix.numbers, int(mix.numbers.max()) + 1)
-    different = first_come(mix.numbers, counts)
+def in_order(order: IrregularOrder) -> tuple[Int64Array, Numbers]:
+    """The different numbers of an irregular order as they first come, and for each place which of them it is."""
+    counts = tally(order.numbers, int(order.numbers.max()) + 1)
+    different = first_come(order.numbers, counts)
     width = np.uint8 if len(different) <= 256 else np.uint32
     place = np.zeros(len(counts), dtype=np.uint32)
     place[different] = np.arange(len(different))
-    return different, translated(mix.numbers, place, width)
+    return different, translated(order.numbers, place, width)

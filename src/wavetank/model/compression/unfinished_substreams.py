@@ -1,6 +1,6 @@
-"""Strands of a weave that may go on in the next chunk: what their operations have in common.
+"""Substreams of an interleaving that may go on in the next chunk: what their operations have in common.
 
-Reads the rows that strands begin with; leaves the columns that C compares the next chunk's operations with.
+Reads the rows that substreams begin with; leaves the columns that C compares the next chunk's operations with.
 """
 
 from __future__ import annotations
@@ -8,22 +8,22 @@ from __future__ import annotations
 import numpy as np
 
 from wavetank.model.compression.folded_table import Folded
-from wavetank.model.native.strands import MOST_STRANDS, Going, Role
+from wavetank.model.native.substreams import MOST_SUBSTREAMS, Role, Unfinished
 from wavetank.model.native.survey import OpKinds
 from wavetank.trace.schema import BoolArray, Int64Array
 
-_SEEK_TO = 0  # SEEK_SET: weavable whatever it moved
+_SEEK_TO = 0  # SEEK_SET: interleavable whatever it moved
 _ANY = -1  # bytes that such a seek moves at least; -1 is not known
 
 
-def going_strands(
+def unfinished_substreams(
     table: Folded, head: Int64Array, apart: BoolArray, stray: BoolArray, kinds: OpKinds
-) -> Going | None:
-    """The strands, and those of stray seeks where there are none yet; None if they are too many.
+) -> Unfinished | None:
+    """The substreams, and those of stray seeks where there are none yet; None if they are too many.
 
     Args:
         table: the chunk.
-        head: a row of each strand.
+        head: a row of each substream.
         apart: whether it is one of several of its file.
         stray: whether it is of stray seeks.
         kinds: of operations.
@@ -35,29 +35,36 @@ def going_strands(
     more = columns[seeks]
     more[:, 4] = 1
     columns = np.unique(np.concatenate([columns, more]), axis=0)
-    return _going(columns, kinds) if len(columns) <= MOST_STRANDS else None
+    return _of_columns(columns, kinds) if len(columns) <= MOST_SUBSTREAMS else None
 
 
-def union(going: Going, before: Going, kinds: OpKinds) -> Going:
-    """Strands of a weave and of the one that it goes on with, where files are taken apart alike; else the first ones."""
-    mine, others = _columns(going), _columns(before)
+def union(unfinished: Unfinished, before: Unfinished, kinds: OpKinds) -> Unfinished:
+    """Substreams of an interleaving and of the one that it continues, where files are split alike; else the first ones."""
+    mine, others = _columns(unfinished), _columns(before)
     apart = dict(mine[:, [0, 5]].tolist())
     if any(apart.get(file, how) != how for file, how in others[:, [0, 5]].tolist()):
-        return going
+        return unfinished
     both = np.unique(np.concatenate([mine, others]), axis=0)
     single = both[both[:, 5] == 0]
-    if len(both) > MOST_STRANDS or len(np.unique(single[:, 0])) < len(single):
-        return going
-    return _going(both, kinds)
+    if len(both) > MOST_SUBSTREAMS or len(np.unique(single[:, 0])) < len(single):
+        return unfinished
+    return _of_columns(both, kinds)
 
 
-def _columns(going: Going) -> Int64Array:
-    columns = (going.file, going.op, going.handle, going.arg, going.role == Role.STRAY, going.apart)
+def _columns(unfinished: Unfinished) -> Int64Array:
+    columns = (
+        unfinished.file,
+        unfinished.op,
+        unfinished.handle,
+        unfinished.arg,
+        unfinished.role == Role.STRAY,
+        unfinished.apart,
+    )
     return np.stack([column.astype(np.int64) for column in columns], axis=1)
 
 
-def _going(columns: Int64Array, kinds: OpKinds) -> Going:
-    """Of strands in order: file, op, handle, arg, whether stray, whether apart."""
+def _of_columns(columns: Int64Array, kinds: OpKinds) -> Unfinished:
+    """Of substreams in order: file, op, handle, arg, whether stray, whether apart."""
     file, op, handle, arg, is_stray, is_apart = columns.T
     role = np.where(is_stray > 0, Role.STRAY, np.where(kinds.seeks[op] > 0, Role.SEEK, Role.DATA))
     stray_of = np.full(len(columns), -1, dtype=np.int32)
@@ -68,7 +75,7 @@ def _going(columns: Int64Array, kinds: OpKinds) -> Going:
     several = is_apart > 0
     stream[several] = np.unique(file[several], return_inverse=True)[1]
     least = np.where((role != Role.DATA) & (arg == _SEEK_TO), _ANY, 1)
-    return Going(
+    return Unfinished(
         op.astype(np.uint8), file.astype(np.int32), handle.astype(np.int32), np.ascontiguousarray(arg), several,
         role.astype(np.uint8), owner.reshape(-1).astype(np.int32), stray_of, stream, least,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Operations in no order: woven as they are folded, one phase each, and back in the order of the run."""
+"""Operations in no order: interleaved as they are folded, one phase each, and back in the order of the run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from wavetank.model.compression import folding as fold_module
 from wavetank.model.compression.folding import fold
 from wavetank.model.document.expansion import phase_operations
 from wavetank.model.document.model import Model
-from wavetank.model.document.program import MixStep
+from wavetank.model.document.program import IrregularOrderStep
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import compactor, extract_model
 from wavetank.model.rules import Rules
@@ -174,7 +174,7 @@ def random_mix(n: int, n_files: int, ops: tuple[str, ...] = ("pread", "pwrite"))
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("limits", [None, NEVER], ids=["woven", "one by one"])
+@pytest.mark.parametrize("limits", [None, NEVER], ids=["interleaved", "one by one"])
 def test_random_calls_on_random_files_are_one_phase_for_each_and_one_step(
     limits: dict[str, int] | None,
 ) -> None:
@@ -194,7 +194,7 @@ def test_random_calls_on_random_files_are_one_phase_for_each_and_one_step(
     assert found == expected
     (program,) = model.programs
     (step,) = program.steps
-    assert isinstance(step, MixStep)
+    assert isinstance(step, IrregularOrderStep)
     assert data_of(model, 0) == wanted(events, 0)
     assert Model.model_validate_json(model.model_dump_json()) == model
 
@@ -237,7 +237,7 @@ def test_calls_whose_numbers_resemble_each_other_are_told_apart() -> None:
     assert data_of(model_with(events, {"woven_operations": 1 << 30}), 0) == wanted(events, 0)
 
 
-def test_seeks_that_lead_to_the_next_call_are_woven_with_it() -> None:
+def test_seeks_that_lead_to_the_next_call_are_interleaved_with_it() -> None:
     generator = random.Random(2)
     events = []
     for _ in range(2000):
@@ -320,4 +320,4 @@ def test_several_calls_of_one_direction_on_a_file_are_counted_in_the_order_of_th
 def test_time_between_operations_that_matters_keeps_them_single() -> None:
     events = random_mix(600, 2)
     folded = fold(fold_table(events), 1.0, compactor(Rules(split_at_computation_s=1.0)))
-    assert (folded.strand < 0).all()
+    assert (folded.substream < 0).all()

@@ -1,4 +1,4 @@
-"""Calls the C passes over operations that take turns (native/model/strands.c)."""
+"""Calls the C passes over operations that take turns (native/model/substreams.c)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from wavetank.trace.schema import BoolArray, FoldTable, Int64Array
 
 @dataclass(frozen=True)
 class Tails:
-    """Where lists of strands go on: positions, and their addresses, by strand."""
+    """Where lists of substreams go on: positions, and their addresses, by substream."""
 
     offset_at: Int64Array
     size_at: Int64Array
@@ -38,15 +38,15 @@ class _Regions(ctypes.Structure):
     _fields_ = (("n", ctypes.c_int64), ("low", ctypes.c_void_p), ("high", ctypes.c_void_p))
 
 
-class _Strands(ctypes.Structure):
+class _Substreams(ctypes.Structure):
     _fields_ = (
-        *((name, ctypes.c_void_p) for name in ("ids", "strand_of", "singles")),
-        *((name, ctypes.c_int64) for name in ("n_strands", "regular", "listed")),
+        *((name, ctypes.c_void_p) for name in ("ids", "substream_of", "singles")),
+        *((name, ctypes.c_int64) for name in ("n_substreams", "regular", "listed")),
         *((name, ctypes.c_double) for name in ("low", "high")),
         *(
             (name, ctypes.c_void_p)
             for name in (
-                "strand", "starts", "at", "offset", "size", "marks", "first", "length", "moved", "busy", "kind",
+                "substream", "starts", "at", "offset", "size", "marks", "first", "length", "moved", "busy", "kind",
                 "head", "second", "last",
             )
         ),
@@ -64,8 +64,8 @@ def _library() -> ctypes.CDLL:
             [table, kinds, pointer, pointer, number, pointer, regions, pointer, number, pointer, pointer],
         ),
         ("wt_irregular", None, [pointer, number, pointer, number, pointer, pointer, pointer, pointer]),
-        ("wt_strands", number, [table, regions, ctypes.POINTER(_Strands)]),
-        ("wt_weave_on", number, [table, ctypes.POINTER(_Going)]),
+        ("wt_strands", number, [table, regions, ctypes.POINTER(_Substreams)]),
+        ("wt_weave_on", number, [table, ctypes.POINTER(_Unfinished)]),
     )  # fmt: skip
 
 
@@ -141,13 +141,13 @@ def irregular(
 
 
 @dataclass(frozen=True)
-class Strands:
-    """Operations strand by strand. Arrays of the workspace but for those of rows.
+class Substreams:
+    """Operations substream by substream. Arrays of the workspace but for those of rows.
 
     Attributes:
-        strand: of each operation, in the order of the run.
-        starts: of the strands, and behind the last one.
-        at: rows of the chunk, strand by strand.
+        substream: of each operation, in the order of the run.
+        starts: of the substreams, and behind the last one.
+        at: rows of the chunk, substream by substream.
         offset: of the same.
         size: of the same.
         first: of the rows that are made, places in ``at``.
@@ -162,7 +162,7 @@ class Strands:
         sized: the same of their sizes.
     """
 
-    strand: np.ndarray
+    substream: np.ndarray
     starts: Int64Array
     at: UInt32Array
     offset: Int64Array
@@ -179,28 +179,32 @@ class Strands:
     sized: Int64Array | None = None
 
 
-def strands(
+def substreams(
     chunk: Chunk[FoldTable], regions: Regions, ids: UInt32Array, of_id: tuple[UInt32Array, UInt8Array],
     limits: tuple[int, int], similar: tuple[float, float], workspace: Workspace,
-) -> Strands:  # fmt: skip
-    """Put operations strand by strand, and make rows of them.
+) -> Substreams:  # fmt: skip
+    """Put operations substream by substream, and make rows of them.
 
     Args:
         chunk: the chunk.
         regions: of the operations.
         ids: of the operations, as ``number_pairs`` gives them.
-        of_id: by id its strand; by strand whether each operation is a row of its own.
+        of_id: by id its substream; by substream whether each operation is a row of its own.
         limits: operations of a regular run that is a row of its own, and of a row without regularity.
         similar: ratios of similar sizes.
         workspace: of the arrays.
     """
     n = len(ids)
-    strand_of, singles = of_id
+    substream_of, singles = of_id
     laid, starts = _laid(n, singles, limits, similar, workspace)
-    strand = workspace.array("strands.strand", n, np.uint32)
-    laid.ids, laid.strand_of, laid.strand = address(ids), address(strand_of), address(strand)
+    substream = workspace.array("substreams.substream", n, np.uint32)
+    laid.ids, laid.substream_of, laid.substream = (
+        address(ids),
+        address(substream_of),
+        address(substream),
+    )
     n_rows = _library().wt_strands(chunk.pointers, regions.pointers(), ctypes.byref(laid))
-    return _strands(strand, starts, n, n_rows, workspace)
+    return _substreams(substream, starts, n, n_rows, workspace)
 
 
 _LAID: dict[str, type[np.generic]] = {
@@ -211,37 +215,37 @@ _OF_ROWS = ("first", "length", "moved", "busy", "kind", "head", "second", "last"
 
 
 def _space(name: str, n: int, workspace: Workspace) -> np.ndarray:
-    found: np.ndarray = workspace.array(f"strands.{name}", n, _LAID[name])
+    found: np.ndarray = workspace.array(f"substreams.{name}", n, _LAID[name])
     return found
 
 
 def _laid(
     n: int, singles: UInt8Array, limits: tuple[int, int], similar: tuple[float, float], workspace: Workspace
-) -> tuple[_Strands, Int64Array]:  # fmt: skip
-    """Room for operations strand by strand and rows of them; and for where the strands begin."""
+) -> tuple[_Substreams, Int64Array]:  # fmt: skip
+    """Room for operations substream by substream and rows of them; and for where the substreams begin."""
     starts = np.zeros(len(singles) + 1, dtype=np.int64)
     columns = {name: address(_space(name, n, workspace)) for name in _LAID}
-    return _Strands(
+    return _Substreams(
         None, None, address(singles), len(singles), *limits, *similar, starts=address(starts), **columns
     ), starts  # fmt: skip
 
 
-def _strands(
-    strand: np.ndarray, starts: Int64Array, n: int, n_rows: int, workspace: Workspace
-) -> Strands:
+def _substreams(
+    substream: np.ndarray, starts: Int64Array, n: int, n_rows: int, workspace: Workspace
+) -> Substreams:
     rows = {name: _space(name, n, workspace)[:n_rows].copy() for name in _OF_ROWS}
     at, offset, size = (_space(name, n, workspace) for name in ("at", "offset", "size"))
-    return Strands(strand, starts, at, offset, size, **rows)
+    return Substreams(substream, starts, at, offset, size, **rows)
 
 
-# --- chunks that go on with a weave ---------------------------------------------------------------
+# --- chunks that go on with an interleaving ---------------------------------------------------------------
 
-MOST_STRANDS = 256
+MOST_SUBSTREAMS = 256
 _NOT_ON = -1
 
 
 class Role(IntEnum):
-    """What the operations of a strand do: native/model/model.h, the same in a test."""
+    """What the operations of a substream do: native/model/model.h, the same in a test."""
 
     DATA = 0  # move bytes
     SEEK = 1  # lead to where the next operation of their file begins
@@ -249,16 +253,16 @@ class Role(IntEnum):
 
 
 @dataclass(frozen=True)
-class Going:
-    """Strands of a weave that may go on, as struct wt_going in native/model/model.h has them: columns by strand.
+class Unfinished:
+    """Substreams of an interleaving that may go on, as struct wt_unfinished (native/model/model.h): columns by substream.
 
     Attributes:
         op, file, handle, arg: what the operations have in common.
-        apart: whether the strand is one of several of its file.
+        apart: whether the substream is one of several of its file.
         role: ``Role``.
         owner: of seeks and what they lead to; none if nothing seeks.
-        stray_of: of seeks the strand of their stray ones, -1 for none.
-        stream: number of the strand's file if it is one of several, else -1.
+        stray_of: of seeks the substream of their stray ones, -1 for none.
+        stream: number of the substream's file if it is one of several, else -1.
         least: bytes that each operation moves at least.
     """
 
@@ -277,7 +281,7 @@ class Going:
         return len(self.op)
 
     def keys(self) -> list[tuple[int, ...]]:
-        """What the operations of each strand have in common."""
+        """What the operations of each substream have in common."""
         columns = (self.file, self.op, self.handle, self.arg, self.role == Role.STRAY)
         return [tuple(key) for key in np.stack(columns, axis=1).tolist()]
 
@@ -292,9 +296,9 @@ class Before:
     is_parted: bool  # by communication
 
 
-class _Going(ctypes.Structure):
+class _Unfinished(ctypes.Structure):
     _fields_ = (
-        ("n_strands", ctypes.c_int64),
+        ("n_substreams", ctypes.c_int64),
         *(
             (name, ctypes.c_void_p)
             for name in (
@@ -306,7 +310,7 @@ class _Going(ctypes.Structure):
         *((name, ctypes.c_int64) for name in ("turns", "long_order", "head", "probe", "period")),
         ("often", ctypes.c_double),
         *((name, ctypes.c_void_p) for name in ("order", "scratch")),
-        ("strands", _Strands),
+        ("substreams", _Substreams),
         *(
             (name, ctypes.c_void_p)
             for name in ("offset_to", "size_to", "offset_at", "size_at", "listed", "sized")
@@ -314,38 +318,39 @@ class _Going(ctypes.Structure):
     )  # fmt: skip
 
 
-def weave_on(
-    chunk: Chunk[FoldTable], going: Going, before: Before, no_order: tuple[int, ...], often: float,
+def continue_interleaving(
+    chunk: Chunk[FoldTable], unfinished: Unfinished, before: Before, no_order: tuple[int, ...], often: float,
     limits: tuple[int, int], similar: tuple[float, float], tails: Tails | None, workspace: Workspace,
-) -> Strands | None:  # fmt: skip
-    """Put the operations of a chunk strand by strand, if all of it goes on with a weave; None: it may not.
+) -> Substreams | None:  # fmt: skip
+    """Put the operations of a chunk substream by substream, if all of it goes on with an interleaving; None: it may not.
 
     Args:
         chunk: the chunk.
-        going: the strands; in what is found, some may have no operation. ``strand`` is uint8, and new.
+        unfinished: the substreams; in what is found, some may have no operation. ``substream`` is uint8, and new.
         before: what the chunk goes on from.
         no_order: limits of ``irregular``.
-        often: share of operations whose strand is not that of the one before, at least.
-        limits: as of ``strands``.
-        similar: as of ``strands``.
+        often: share of operations whose substream is not that of the one before, at least.
+        limits: as of ``substreams``.
+        similar: as of ``substreams``.
         tails: where lists go on, and then end; None: they are put nowhere.
         workspace: of the arrays.
     """
     n = len(chunk)
-    singles = (going.role == Role.STRAY).astype(np.uint8)
+    singles = (unfinished.role == Role.STRAY).astype(np.uint8)
     laid, starts = _laid(n, singles, limits, similar, workspace)
     order = np.empty(n, dtype=np.uint8)
     scratch = workspace.array("scratch", n, np.uint32)
     columns = (
-        going.op, going.file, going.handle, going.arg, going.role, going.owner, going.stray_of, going.stream, going.least
+        unfinished.op, unfinished.file, unfinished.handle, unfinished.arg, unfinished.role, unfinished.owner,
+        unfinished.stray_of, unfinished.stream, unfinished.least,
     )  # fmt: skip
-    seeks = bool((going.role != Role.DATA).any())
-    given = _Going(
-        len(going), *(address(column) for column in columns), int(going.owner.max()) + 1 if seeks else 0,
-        int(going.stream.max()) + 1, before.rank, before.tick, before.is_call, before.is_parted, *no_order, often,
+    seeks = bool((unfinished.role != Role.DATA).any())
+    given = _Unfinished(
+        len(unfinished), *(address(column) for column in columns), int(unfinished.owner.max()) + 1 if seeks else 0,
+        int(unfinished.stream.max()) + 1, before.rank, before.tick, before.is_call, before.is_parted, *no_order, often,
         address(order), address(scratch), laid,
     )  # fmt: skip
-    where = [workspace.array(f"strands.{name}", n, np.int64) for name in ("listed", "sized")]
+    where = [workspace.array(f"substreams.{name}", n, np.int64) for name in ("listed", "sized")]
     if tails is not None:
         given.offset_to, given.size_to = address(tails.offset_to), address(tails.size_to)
         given.offset_at, given.size_at = address(tails.offset_at), address(tails.size_at)
@@ -353,7 +358,7 @@ def weave_on(
     n_rows = _library().wt_weave_on(chunk.pointers, ctypes.byref(given))
     if n_rows == _NOT_ON:
         return None
-    found = _strands(order, starts, n, n_rows, workspace)
+    found = _substreams(order, starts, n, n_rows, workspace)
     if tails is None:
         return found
     return replace(found, listed=where[0][:n_rows].copy(), sized=where[1][:n_rows].copy())
