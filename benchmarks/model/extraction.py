@@ -114,7 +114,7 @@ def mixed(kind: str, first: int, i: Int64Array) -> tuple[np.ndarray, ...]:
         file, offset, size = file[pair], offset[pair], np.where(i % 2 == 0, 0, size[pair])
         if kind == "stray seeks":  # one in 10,000 does not lead to the call behind it
             offset = offset + (i % 20_000 == 0)
-    elif kind == "irregular, bursts":  # of one to 60 operations in a row, each burst one behind the other
+    elif kind == "irregular, bursts":  # of one to 60 operations in a row
         burst = np.searchsorted(np.cumsum(generator.integers(1, 60, n)), np.arange(n), side="right")
         op, file, size = op[burst], file[burst], np.full(n, 4096)
         offset = offset[burst] + (np.arange(n) - np.searchsorted(burst, burst)) * 4096
