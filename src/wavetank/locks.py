@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from contextlib import suppress
 from pathlib import Path
+
+_TRIES, _APART_S = 5, 0.02
+"""Whoever looks whether a folder is taken has its lock for less than a moment: it is tried again."""
 
 
 class LockedError(Exception):
@@ -52,12 +56,31 @@ def lock_folder(folder: Path, lock: str, database: str, mode: int = 0o777) -> in
     return descriptor
 
 
+def is_taken(folder: Path, lock: str) -> bool:
+    """Whether a process has a folder now, this one or another; False where there is no lock file that can be read."""
+    try:
+        descriptor = os.open(folder / lock, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def _take(lock: int) -> None:
     """Take a lock, and write the number of this process into its file."""
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        owner = os.pread(lock, 64, 0).decode(errors="replace").strip() or "unknown"
-        raise LockedError(owner) from None
+    for left in reversed(range(_TRIES)):
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if not left:
+                owner = os.pread(lock, 64, 0).decode(errors="replace").strip() or "unknown"
+                raise LockedError(owner) from None
+        time.sleep(_APART_S)
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)

@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 from wavetank.cli.main import cli
 from wavetank.interfere.spec import read_interfere
+from wavetank.report.watch.follow import Follower
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "interfere"
 
@@ -81,6 +82,10 @@ def test_a_study_that_is_stopped_says_what_is_kept_and_how_to_go_on(
     said = " ".join(result.stderr.split())
     assert "wavetank: 0 of " in said
     assert f"runs kept; run again: wavetank interfere {study}" in said and "--fresh" not in said
+    # Its folder can be watched.
+    follower = Follower(study.parent / "results")
+    assert follower.look().sentence == "No study is running: 0 of 3 runs are made."
+    assert b"stopped before its first run ended" in follower.page()
 
 
 def test_a_study_runs_goes_on_and_is_reported(study: Path, tmp_path: Path) -> None:

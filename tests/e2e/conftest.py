@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import browsers
 import pytest
 from slurm_cluster import SlurmCluster
 
@@ -72,6 +74,18 @@ def assembled(tmp_path_factory: pytest.TempPathFactory, wavetank: Run) -> Path:
         wavetank("kernel", "abyss.model.json", "-o", "abyss.kernel.json", cwd=folder)
 
     return made_once(tmp_path_factory, "abyss", make)
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
+    """A browser, for the tests of one file."""
+    profile = tmp_path_factory.mktemp("profile")
+    driver = browsers.start(profile)
+    try:
+        yield driver
+    finally:
+        driver.quit()
+        shutil.rmtree(profile, ignore_errors=True)
 
 
 @pytest.fixture(scope="module")

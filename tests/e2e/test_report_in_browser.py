@@ -4,31 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browsers import browser_is_possible
 
-CHROMIUM, CHROMEDRIVER = Path("/usr/bin/chromium"), Path("/usr/bin/chromedriver")
-OPTIONS = (
-    "--headless=new",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1280,1000",
-)
-
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(
-        not (CHROMIUM.exists() and CHROMEDRIVER.exists()),
-        reason="needs Chromium and its driver (Debian: chromium, chromium-driver)",
-    ),
-]
+pytestmark = browser_is_possible
 
 
 @pytest.fixture(scope="module")
@@ -46,25 +28,6 @@ def report(tmp_path_factory) -> Path:
     path = folder / "report.html"
     path.write_text(render(read_folder(folder)), encoding="utf-8")
     return path
-
-
-@pytest.fixture(scope="module")
-def chromium(tmp_path_factory) -> Iterator[object]:
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    profile = tmp_path_factory.mktemp("profile")
-    options = webdriver.ChromeOptions()
-    options.binary_location = str(CHROMIUM)
-    for option in (*OPTIONS, f"--user-data-dir={profile}"):
-        options.add_argument(option)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=Service(str(CHROMEDRIVER)))
-    try:
-        yield driver
-    finally:
-        driver.quit()
-        shutil.rmtree(profile, ignore_errors=True)
 
 
 @pytest.fixture

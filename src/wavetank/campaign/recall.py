@@ -2,19 +2,48 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from wavetank.campaign.clusters import cluster_reader
 from wavetank.campaign.database import COMPARISON, SPEC
 from wavetank.campaign.judge import compare_campaign
 from wavetank.campaign.load import Loaded, load_campaign
-from wavetank.campaign.plan import Plan, make_plan
+from wavetank.campaign.plan import Plan, forecast, make_plan
 from wavetank.campaign.spec import read_campaign
 from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
 from wavetank.cost.exchange import ExchangeRate
 from wavetank.errors import MeasurementError
+
+
+@dataclass(frozen=True)
+class HowFar:
+    """How far a campaign or a study is.
+
+    Attributes:
+        kind: what it is called: "campaign".
+        done: of its measurements, or of its runs.
+        total: those that it has in all, as far as is known.
+        unit: of both: "measurements".
+        left_s: wall time that the rest takes, estimated, seconds.
+        at_most: whether the total may become less.
+    """
+
+    kind: str
+    done: int
+    total: int
+    unit: str
+    left_s: float
+    at_most: bool = False
+
+
+def how_far(store: Store, loaded: Loaded, plan: Plan) -> HowFar:
+    """How far a campaign is whose plan was recalled; what its stop rules leave out is not known here."""
+    ahead = forecast(plan, store.done(), spent_s=store.spent_s(), prices=None)
+    spec = loaded.spec
+    at_most = spec.search is None and (spec.stop is not None or spec.repetitions is None)
+    return HowFar("campaign", ahead.n_done, ahead.n_runs, "measurements", ahead.duration_s, at_most)
 
 
 def current_comparison(store: Store, rate: ExchangeRate | None = None) -> Comparison:

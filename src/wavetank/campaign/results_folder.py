@@ -14,7 +14,7 @@ from pathlib import Path
 from wavetank.campaign.database import COMPARISON, DATABASE
 from wavetank.campaign.store import Store
 from wavetank.errors import MeasurementError
-from wavetank.locks import LockedError, lock_folder
+from wavetank.locks import LockedError, is_taken, lock_folder
 
 LOCK = "store.lock"
 SCHEMA_VERSION = 1
@@ -156,6 +156,11 @@ def write_store(folder: Path) -> Iterator[Store]:
             connection.close()
     finally:
         os.close(lock)
+
+
+def is_being_written(folder: Path) -> bool:
+    """Whether a campaign adds to a folder's results now; looked at without disturbing it."""
+    return is_taken(folder, LOCK)
 
 
 def see_usable(folder: Path) -> None:

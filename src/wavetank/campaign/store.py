@@ -271,6 +271,17 @@ class Store(ClusterRecords):
         )
         return {Key(*row[:5]): row[5] for row in rows}
 
+    def marks(self) -> tuple[int, ...]:
+        """Numbers of which one changes whenever a result is added or all are forgotten."""
+        tables = [
+            t for t in ("measurement", "failure", "together") if has_table(self._connection, t)
+        ]
+        found: list[int] = []
+        for table in tables:
+            query = f"SELECT count(*), ifnull(max(rowid), 0) FROM {table}"  # noqa: S608 - names from the line above
+            found += self._connection.execute(query).fetchone()
+        return tuple(found)
+
     def last_finished_utc(self) -> str | None:
         """When the last measurement ended; None when there is none."""
         found = self._connection.execute("SELECT max(finished_utc) FROM measurement").fetchone()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
+
+from wavetank.errors import UsageError
 
 FORMATS = {"html": "html", "markdown": "md", "csv": "csv", "json": "json"}
 
@@ -31,14 +34,40 @@ FORMATS = {"html": "html", "markdown": "md", "csv": "csv", "json": "json"}
     metavar="BASELINE",
     help="Say what changed: results folder of an earlier campaign, or a file of 'campaign export'.",
 )
-def command(campaign: Path, output: Path | None, report_format: str, against: Path | None) -> None:
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Write no file: show the campaign in a browser of this machine while it runs, until Ctrl-C.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="With --watch: of 127.0.0.1; 0 is any that is free.  [default: 8642]",
+)
+def command(
+    campaign: Path,
+    output: Path | None,
+    report_format: str,
+    against: Path | None,
+    watch: bool,
+    port: int | None,
+) -> None:
     """Write the report of CAMPAIGN, a folder that 'wavetank campaign run' left.
 
     One HTML file that opens without network: ranking, plots, models, clusters, provenance.
     With --against it begins with what changed, by the test of 'wavetank campaign check'.
+    With --watch the page is served to browsers of this machine alone, and renews itself.
 
     Example: wavetank report results -o report.html
     """
+    if watch:
+        if output is not None or report_format != "html":
+            raise UsageError("--watch writes no file: leave --output and --format out")
+        _watch(campaign, against, port)
+        return
+    if port is not None:
+        raise UsageError("--port is for --watch: give both, or none")
     from wavetank.document import write_whole
     from wavetank.report.gather import read_folder
     from wavetank.report.page import text_formats
@@ -57,3 +86,25 @@ def command(campaign: Path, output: Path | None, report_format: str, against: Pa
         return
     write_whole(path, text)
     click.echo(f"wrote {path} ({path.stat().st_size / 1e6:.1f} MB)", err=True)
+
+
+def _watch(campaign: Path, against: Path | None, port: int | None) -> None:
+    from wavetank.report.watch.serve import PORT, watch
+
+    def told(address: str) -> None:
+        click.echo(address)
+        click.echo(
+            "wavetank: open this page in a browser of this machine; Ctrl-C ends it", err=True
+        )
+
+    os.nice(10)  # what is measured beside it comes first
+    try:
+        watch(
+            campaign,
+            against,
+            PORT if port is None else port,
+            told,
+            lambda sentence: click.echo(f"wavetank: {sentence}", err=True),
+        )
+    except KeyboardInterrupt:
+        click.echo("wavetank: the page is not served any more", err=True)

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 from wavetank.campaign.clusters import read_cluster
 from wavetank.campaign.database import COMPARISON
+from wavetank.campaign.recall import HowFar
 from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
 from wavetank.errors import MeasurementError
 from wavetank.interfere.judge import compare_study
 from wavetank.interfere.load import STUDY, load_study
-from wavetank.interfere.plan import make_plan
-from wavetank.interfere.spec import read_interfere
+from wavetank.interfere.plan import InterferePlan, forecast_s, make_plan
+from wavetank.interfere.spec import InterfereSpec, read_interfere
 
 
 def is_study(store: Store) -> bool:
@@ -37,11 +38,28 @@ def current_study(store: Store) -> Comparison:
         counted = kept.interference
         if counted is not None and _n_runs(kept) == len(store.together()):
             return kept
+    spec, plan = recalled_study_plan(store)
+    return compare_study(spec, plan, store)
+
+
+def recalled_study_plan(store: Store) -> tuple[InterfereSpec, InterferePlan]:
+    """The study that a folder has copies of, and its plan.
+
+    Raises:
+        SpecError: a copy of the study's files is missing or damaged.
+    """
     spec = read_interfere(store.folder / STUDY)
     loaded = load_study(spec, read_cluster)
     # What cannot come up on this machine now may have been measured on another.
     clusters = [replace(cluster, unavailable=None) for cluster in loaded.clusters]
-    return compare_study(spec, make_plan(spec, loaded.groups, clusters), store)
+    return spec, make_plan(spec, loaded.groups, clusters)
+
+
+def how_far(store: Store, plan: InterferePlan) -> HowFar:
+    """How far a study is whose plan was recalled."""
+    done = set(store.together())
+    n_done = sum(point.key in done for point in plan.points)
+    return HowFar("study", n_done, len(plan.points), "runs", forecast_s(plan, done))
 
 
 def _n_runs(comparison: Comparison) -> int:

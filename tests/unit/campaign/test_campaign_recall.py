@@ -1,22 +1,14 @@
 """What a folder says after its campaign was killed."""
 
 import json
-from contextlib import suppress
+from functools import partial
 
 import pytest
-import yaml
-from campaign_fakes import FakeDeployer, FakeObserver
 from click.testing import CliRunner
-from measure_fakes import FakePerformer, abyss_kernel, abyss_result
+from killed_campaigns import measure_some, write_campaign
 
-from wavetank.campaign.clusters import read_cluster
-from wavetank.campaign.judge import compare_campaign
-from wavetank.campaign.load import keep_copies, load_campaign
-from wavetank.campaign.plan import make_plan
 from wavetank.campaign.recall import current_comparison
-from wavetank.campaign.results_folder import open_store, write_store
-from wavetank.campaign.run import run_campaign
-from wavetank.campaign.spec import read_campaign
+from wavetank.campaign.results_folder import open_store
 from wavetank.cli.main import cli
 from wavetank.errors import MeasurementError
 
@@ -25,43 +17,8 @@ from wavetank.errors import MeasurementError
 def measure(tmp_path, monkeypatch):
     """Run a campaign of two clusters; ``n`` measurements, and then it is killed."""
     monkeypatch.setattr("wavetank.cluster.deploy.check", lambda spec: [])
-    abyss_kernel().write(tmp_path / "k.json")
-    for name in ("a", "b"):
-        body = {
-            "name": name,
-            "instance": {"name": "c3.2xlarge", "vcpus": 8},
-            "nodes": {"compute": 2, "io": 1},
-            "file_system": {"kind": "nfs"},
-        }
-        (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(body))
-    body = {
-        "name": "killed",
-        "applications": [{"kernel": "k.json"}],
-        "clusters": ["a.yaml", "b.yaml"],
-        "repetitions": 2,
-        "prices": "papers-2016",
-        "other_prices": ["aws-us-east-1-spot-2025-05"],
-    }
-    (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(body))
-
-    def run(n, *, compares=False):
-        spec = read_campaign(tmp_path / "campaign.yaml")
-        loaded = load_campaign(spec, tmp_path, read_cluster)
-        plan = make_plan(spec, loaded.applications, loaded.clusters)
-        performer = FakePerformer(*[abyss_result] * n, KeyboardInterrupt())
-        with write_store(spec.output) as store:
-            keep_copies(loaded, store)
-            with suppress(KeyboardInterrupt):
-                run_campaign(
-                    spec, plan, store, deployer=FakeDeployer(), performer=performer,
-                    observer=FakeObserver(),
-                )  # fmt: skip
-            if compares:
-                done = compare_campaign(spec, plan, store, loaded.prices)
-                done.write(store.folder / "comparison.json")
-        return spec.output
-
-    return run
+    write_campaign(tmp_path)
+    return partial(measure_some, tmp_path)
 
 
 def recalled(folder):

@@ -1,12 +1,13 @@
 """A folder that one process has at a time."""
 
+import fcntl
 import os
 import resource
 from contextlib import contextmanager
 
 import pytest
 
-from wavetank.locks import LockedError, lock_folder
+from wavetank.locks import LockedError, is_taken, lock_folder
 
 
 @contextmanager
@@ -35,6 +36,26 @@ def test_a_folder_is_made_and_another_is_told_who_has_it(tmp_path):
     finally:
         os.close(lock)
     os.close(take(folder))  # closed is free
+
+
+def test_who_looks_sees_whether_it_is_taken_and_is_in_nobodys_way(tmp_path):
+    assert not is_taken(tmp_path, "its.lock")
+    assert list(tmp_path.iterdir()) == []
+    lock = take(tmp_path)
+    try:
+        assert is_taken(tmp_path, "its.lock")
+        assert (tmp_path / "its.lock").read_text() == f"{os.getpid()}\n"
+    finally:
+        os.close(lock)
+    assert not is_taken(tmp_path, "its.lock")
+
+
+def test_who_takes_a_folder_waits_for_those_who_only_look(tmp_path, monkeypatch):
+    os.close(take(tmp_path))
+    looker = os.open(tmp_path / "its.lock", os.O_RDONLY)
+    fcntl.flock(looker, fcntl.LOCK_SH)
+    monkeypatch.setattr("time.sleep", lambda seconds: os.close(looker))
+    os.close(take(tmp_path))
 
 
 def test_who_is_refused_removes_nothing_of_who_has_it(tmp_path):

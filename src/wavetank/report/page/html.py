@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -21,29 +23,65 @@ SCRIPTS = (
     "base.js", "amounts.js", "tables.js", "takeapart.js", "explore.js", "behaviour.js"
 )  # fmt: skip
 """In the order in which they are joined to one."""
+WATCH_SCRIPT = "watch.js"
+"""Of a page that is served while its campaign runs."""
 LAZY_ROWS = 60
 """A table with more rows is text until it is seen, so that a browser makes only the rows that are shown."""
 
 
-def render(campaign: Campaign) -> str:
+@dataclass(frozen=True)
+class Watched:
+    """What a page says that is served while its campaign runs.
+
+    Attributes:
+        version: of the results in it; the page asks the server for that of the results there are.
+        sentence: how far the campaign is.
+    """
+
+    version: str
+    sentence: str
+
+
+def render(campaign: Campaign, watched: Watched | None = None) -> str:
     """A campaign's report as the text of an HTML file.
 
     Text from traces is escaped wherever it is shown, and the page's own policy lets a browser run
     no script but the one whose hash it names.
+
+    Args:
+        campaign: what it is about.
+        watched: where the page is served by ``wavetank report --watch``, and renews itself.
     """
-    templates = files("wavetank.report.page") / "templates"
-    script = "".join((templates / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    style = (templates / "style.css").read_text(encoding="utf-8")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    scripts = (*SCRIPTS, WATCH_SCRIPT) if watched is not None else SCRIPTS
     template = _environment().get_template("report.html.j2")
-    return template.render(
-        page=make_page(campaign),
-        version=__version__,
+    return template.render(page=make_page(campaign), watched=watched, **_parts(scripts))
+
+
+def render_waiting(title: str, why: str, watched: Watched) -> str:
+    """The page before there is a result to show, as text; it renews itself when there is one.
+
+    Args:
+        title: of the page.
+        why: there is nothing to show yet.
+        watched: how far the campaign is.
+    """
+    template = _environment().get_template("waiting.html.j2")
+    parts = _parts((SCRIPTS[0], WATCH_SCRIPT))
+    return template.render(title=title, why=why, watched=watched, **parts)
+
+
+def _parts(scripts: Sequence[str]) -> dict[str, str]:
+    """What each page has beside its content."""
+    templates = files("wavetank.report.page") / "templates"
+    script = "".join((templates / name).read_text(encoding="utf-8") for name in scripts)
+    style = (templates / "style.css").read_text(encoding="utf-8")
+    return {
+        "version": __version__,
         # The files are this package's own; nothing of a trace is in them.
-        script=Markup(script),  # noqa: S704
-        style=Markup(_themes() + style),  # noqa: S704
-        script_hash=digest,
-    )
+        "script": Markup(script),  # noqa: S704
+        "style": Markup(_themes() + style),  # noqa: S704
+        "script_hash": base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+    }
 
 
 def _environment() -> Environment:

@@ -1,0 +1,1 @@
+"""A report that is served on this machine while its campaign runs."""
