@@ -29,8 +29,8 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks
 from wavetank.measure.rank_test import fewest_repetitions
 from wavetank.model.document.model import Model
-from wavetank.model.document.program import FileStep, Step
-from wavetank.model.document.step_walks import plain_steps
+from wavetank.model.document.program import Step
+from wavetank.model.document.step_walks import file_steps
 from wavetank.units import format_size
 from wavetank.variants.ignored import ignored_hints
 
@@ -294,7 +294,7 @@ def file_shared_between_nodes(kernel: Kernel, placed: Sequence[str]) -> str | No
 
 def _files_of(steps: Sequence[Step]) -> set[int]:
     """Files that steps open, close, resize ..."""
-    return {step.file_id for step in plain_steps(steps) if isinstance(step, FileStep)}
+    return {step.file_id for step in file_steps(steps)}
 
 
 def forecast(

@@ -9,8 +9,7 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.lowering.step_lines import Communicators
 from wavetank.kernel.ordering.waits import find_waits
 from wavetank.model.document.phase import Phase
-from wavetank.model.document.program import FileStep
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import file_steps
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.hints import is_collective, mpi_phases
 from wavetank.variants.programs import with_phases
@@ -75,8 +74,8 @@ def _why_not(kernel: Kernel, phase: Phase) -> str | None:
     opened_by = {
         communicators.table[number]
         for program in kernel.programs
-        for step, _ in flat(program.steps)
-        if isinstance(step, FileStep) and step.file_id == phase.file_id and not step.error
+        for step in file_steps(program.steps)
+        if step.file_id == phase.file_id and not step.error
         if (number := communicators.of_open(step)) is not None
     }
     if not opened_by:

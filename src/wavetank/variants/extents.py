@@ -62,7 +62,7 @@ def calls_and_bytes(kernel: Kernel) -> dict[int, tuple[int, int]]:
     for program in kernel.programs:
         for step, times in flat(program.steps):
             if isinstance(step, DataStep):
-                n = step.n if step.single else step.n * members[step.ph_id]
+                n = step.operations(members[step.ph_id])
                 made[step.ph_id] += n * times * len(program.ranks)
     return {phase.ph_id: (made[phase.ph_id], moved(phase)) for phase in kernel.phases}
 

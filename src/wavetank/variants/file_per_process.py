@@ -13,7 +13,7 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
-from wavetank.model.document.step_walks import changed_steps, flat
+from wavetank.model.document.step_walks import changed_steps, file_steps, plain_steps
 from wavetank.trace.arguments import MpiMode
 from wavetank.trace.schema import Int64Array
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word
@@ -117,8 +117,8 @@ def _why_not_by_calls(phases: list[Phase]) -> str | None:
 def _why_not_by_steps(kernel: Kernel, file_id: int, ranks: set[int]) -> str | None:
     """Why a call on a file keeps it shared; adds the ranks that call."""
     for program in kernel.programs:
-        for step, _ in flat(program.steps):
-            if isinstance(step, FileStep) and step.file_id == file_id:
+        for step in file_steps(program.steps):
+            if step.file_id == file_id:
                 if step.iop_type not in _OF_A_HANDLE or step.error:
                     return f"a call of {step.iop_type} on it is not of one rank's bytes"
                 ranks.update(program.ranks)
@@ -225,11 +225,10 @@ class _Maker:
     def _programs(self, program: Program) -> list[Program]:
         """A program for each rank, where it uses a file that is split."""
         uses = any(
-            isinstance(step, FileStep) and step.file_id in self._split
-            for step, _ in flat(program.steps)
-        ) or any(
-            isinstance(step, DataStep) and (step.ph_id, program.ranks[0]) in self._ph_ids
-            for step, _ in flat(program.steps)
+            step.file_id in self._split
+            if isinstance(step, FileStep)
+            else isinstance(step, DataStep) and (step.ph_id, program.ranks[0]) in self._ph_ids
+            for step in plain_steps(program.steps)
         )
         if not uses:
             return [program]

@@ -8,7 +8,7 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import file_steps
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.programs import changed_programs
 
@@ -56,8 +56,8 @@ def hints_of(kernel: Kernel, files: set[int], keys: tuple[str, ...]) -> str:
     found = {
         dict(kernel.infos[step.info_id]).get(key, DEFAULT) if step.info_id is not None else DEFAULT
         for program in kernel.programs
-        for step, _ in flat(program.steps)
-        if isinstance(step, FileStep) and step.iop_type == "MPI_File_open" and step.file_id in files
+        for step in file_steps(program.steps)
+        if step.iop_type == "MPI_File_open" and step.file_id in files
         for key in keys
     }
     return " or ".join(sorted(found)) or DEFAULT

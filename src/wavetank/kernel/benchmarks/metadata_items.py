@@ -25,7 +25,7 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
-from wavetank.model.document.step_walks import flat, orders_expanded
+from wavetank.model.document.step_walks import in_order, plain_steps
 
 CREATE, STAT, READ, RENAME, REMOVE = "C", "T", "E", "U", "r"  # mdtest's letters for its phases
 MOST_STRETCHES = 64  # between two collectives; more is calls in turns
@@ -96,13 +96,9 @@ class _Rank:
         self.others: Counter[str] = Counter()
 
     def see(self, steps: Sequence[Step]) -> None:
-        """In order; repeats are unfolded, of those of data alone the first two: mdtest moves data once a file."""
-        for step in orders_expanded(steps):
-            if isinstance(step, RepeatStep):
-                alike = all(isinstance(inner, DataStep) for inner, _ in flat(step.steps))
-                for _ in range(min(step.times, 2) if alike else step.times):
-                    self.see(step.steps)
-            elif isinstance(step, SyncStep):
+        """In order."""
+        for step, _ in in_order(steps, _rounds):
+            if isinstance(step, SyncStep):
                 self._stage += step.count * (step.communicator not in self._alone)
             elif isinstance(step, FileStep):
                 self._see_call(step)
@@ -159,6 +155,12 @@ class _Rank:
         if again or not same or last is not self._last() or last.kind not in (CREATE, READ):
             moved = -1
         (last.read_bytes if phase.reads else last.write_bytes).add(moved)
+
+
+def _rounds(repeat: RepeatStep) -> int:
+    """All repetitions, of data alone the first two: mdtest moves data once a file."""
+    alike = all(isinstance(step, DataStep) for step in plain_steps(repeat.steps))
+    return min(repeat.times, 2) if alike else repeat.times
 
 
 @dataclass(frozen=True)

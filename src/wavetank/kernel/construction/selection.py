@@ -19,7 +19,7 @@ from wavetank.model.document.file_views import programs_by_view
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
 from wavetank.model.document.program import DataStep, FileStep, Program
-from wavetank.model.document.step_walks import Around, changed_among, flat
+from wavetank.model.document.step_walks import Around, changed_among, file_steps
 from wavetank.tables.words import phases_text
 from wavetank.trace.arguments import Argument
 
@@ -260,9 +260,8 @@ class Selection:
             {
                 self._names[step.file_id]
                 for program in self.programs
-                for step, _ in flat(program.steps)
-                if isinstance(step, FileStep)
-                and step.iop_type == "MPI_File_open"
+                for step in file_steps(program.steps)
+                if step.iop_type == "MPI_File_open"
                 and step.communicator is None
                 and step.file_id not in self._unopened
             }

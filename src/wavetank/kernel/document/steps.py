@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.program import FileStep, Program, Step, SyncStep
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import file_steps
 from wavetank.trace.arguments import MpiMode
 
 OPENS = frozenset({"open", "MPI_File_open"})
@@ -67,7 +67,7 @@ def mpi_openers(programs: Iterable[Program]) -> dict[int, tuple[int, ...]]:
     """The ranks that open each file by MPI, ascending; none of files of which the model has no opening."""
     found: dict[int, set[int]] = {}
     for program in programs:
-        for step, _ in flat(program.steps):
-            if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
+        for step in file_steps(program.steps):
+            if step.iop_type == "MPI_File_open":
                 found.setdefault(step.file_id, set()).update(program.ranks)
     return {file_id: tuple(sorted(ranks)) for file_id, ranks in found.items()}

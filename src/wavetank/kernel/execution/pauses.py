@@ -8,7 +8,7 @@ from typing import Literal
 from wavetank.errors import KernelError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.program import PauseStep
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import plain_steps
 from wavetank.units import format_size
 
 Pauses = Literal["drop", "keep", "busy"]
@@ -27,7 +27,7 @@ def holds_pauses(kernel: Kernel) -> bool:
     return any(
         isinstance(step, PauseStep)
         for program in kernel.programs
-        for step, _ in flat(program.steps)
+        for step in plain_steps(program.steps)
     )
 
 

@@ -25,8 +25,7 @@ from wavetank.kernel.results.rank_status import Watch
 from wavetank.kernel.results.replay_output import failed, outcome
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.base import Launcher
-from wavetank.model.document.program import FileStep
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import file_steps
 
 PATIENCE_S = 60.0
 START_PATIENCE_S = 600.0
@@ -308,7 +307,7 @@ def _shares_pointers(kernel: Kernel) -> bool:
     """Whether any call of a kernel goes by the ranks' common file pointer."""
     calls = {member.iop_type for phase in kernel.phases for member in phase.pattern}
     for program in kernel.programs:
-        calls |= {step.iop_type for step, _ in flat(program.steps) if isinstance(step, FileStep)}
+        calls |= {step.iop_type for step in file_steps(program.steps)}
     return bool(calls & {*SHARED_POINTER, "MPI_File_seek_shared"})
 
 

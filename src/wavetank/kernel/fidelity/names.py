@@ -18,7 +18,7 @@ from wavetank.kernel.lowering.plan_reader import PlannedRun
 from wavetank.kernel.ordering.made_names import left_to_chance
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import FileStep, Step
-from wavetank.model.document.step_walks import plain_steps, unrolled
+from wavetank.model.document.step_walks import file_steps, unrolled
 from wavetank.trace.arguments import MpiMode
 
 _NEED = frozenset({"stat", "access", "truncate", "unlink", "rmdir"})
@@ -51,8 +51,8 @@ def size_differences(plan: PlannedRun, model: Model) -> Iterator[str]:
     opened = {
         step.file_id
         for steps in {id(steps): steps for steps in plan.programs.values()}.values()
-        for step in plain_steps(steps)
-        if isinstance(step, FileStep) and step.iop_type in OPENS and not step.error
+        for step in file_steps(steps)
+        if step.iop_type in OPENS and not step.error
     }
     for file in model.files:
         size, had = plan.sizes.get(file.file_id), file.file_size_before
@@ -65,8 +65,8 @@ def _changed(plan: PlannedRun, steps: Sequence[Step]) -> set[str]:
     """Names that the steps make or remove."""
     return {
         _name(plan, step)
-        for step in plain_steps(steps)
-        if isinstance(step, FileStep) and _is_followed(plan, step) and _changes(step)
+        for step in file_steps(steps)
+        if _is_followed(plan, step) and _changes(step)
     }
 
 

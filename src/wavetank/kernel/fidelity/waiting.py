@@ -33,7 +33,7 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import file_steps, flat
 
 
 @dataclass
@@ -161,8 +161,8 @@ def _together(plan: PlannedRun) -> dict[int | str, frozenset[int]]:
     """Which ranks a collective's count is common to, by communicator or file."""
     opened: defaultdict[str, set[int]] = defaultdict(set)
     for rank, steps in plan.programs.items():
-        for step, _ in flat(steps):
-            if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
+        for step in file_steps(steps):
+            if step.iop_type == "MPI_File_open":
                 opened[f"file {step.file_id}"].add(rank)
     found: dict[int | str, frozenset[int]] = dict(enumerate(map(frozenset, plan.communicators)))
     return found | {key: frozenset(ranks) for key, ranks in opened.items()}

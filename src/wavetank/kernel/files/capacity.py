@@ -13,8 +13,8 @@ import numpy as np
 from wavetank.kernel.document.kernel import KernelFile
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.file_members import Members
-from wavetank.model.document.program import FileStep, Program
-from wavetank.model.document.step_walks import plain_steps
+from wavetank.model.document.program import Program
+from wavetank.model.document.step_walks import file_steps
 from wavetank.trace.schema import Int64Array
 
 
@@ -37,8 +37,8 @@ def capacity_bytes(
         replaced -= {
             step.file_id
             for program in programs
-            for step in plain_steps(program.steps)
-            if isinstance(step, FileStep) and step.iop_type == "link"
+            for step in file_steps(program.steps)
+            if step.iop_type == "link"
         }
     return sum(
         _at_once(file.members, names[file.file_id])

@@ -20,7 +20,7 @@ from wavetank.kernel.files.tree_names import top_folder, tree_names
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.file_members import Members, name_of_member, step_name, turns_to_next
 from wavetank.model.document.program import DataStep, FileStep, Program, Step
-from wavetank.model.document.step_walks import changed_steps, flat
+from wavetank.model.document.step_walks import changed_steps, file_steps
 from wavetank.model.events.file_identity import NAMED_OPS
 
 # Calls that show that a name led to its file before. A stat may have been of a file that another one replaced.
@@ -50,8 +50,8 @@ def uses_of_names(programs: Sequence[Program], several: Collection[int] = ()) ->
     found: dict[int, Uses] = {}
     for program in programs:
         used: set[tuple[int, int]] = set()
-        for step, _ in flat(program.steps):
-            if not isinstance(step, FileStep) or step.error or step.iop_type not in NAMED_OPS:
+        for step in file_steps(program.steps):
+            if step.error or step.iop_type not in NAMED_OPS:
                 continue
             uses = found.setdefault(step.file_id, Uses())
             name = name_of_member(step.name) if step.file_id in several else step.name

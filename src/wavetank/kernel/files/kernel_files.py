@@ -18,7 +18,7 @@ from wavetank.model.document.file_members import Members
 from wavetank.model.document.model import View
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, Run
 from wavetank.model.document.program import FileStep, Program
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import file_steps
 
 NAME_LIMIT = 200  # bytes; file systems allow 255, and a temporary suffix needs some
 
@@ -129,8 +129,8 @@ def _made_by_name(programs: Sequence[Program]) -> set[int]:
     made: set[int] = set()
     for program in programs:
         seen: set[int] = set()
-        for step, _ in flat(program.steps):
-            if not isinstance(step, FileStep) or step.error or step.file_id in seen:
+        for step in file_steps(program.steps):
+            if step.error or step.file_id in seen:
                 continue
             seen.add(step.file_id)
             if step.is_new_name or step.iop_type in ("mkdir", "mknod"):
@@ -143,8 +143,8 @@ def _origins(programs: Sequence[Program]) -> dict[int, int]:
     origins: dict[int, int] = {}
     for program in programs:
         old: FileStep | None = None
-        for step, _ in flat(program.steps):
-            if not isinstance(step, FileStep) or step.iop_type not in calls.ON_TWO_NAMES:
+        for step in file_steps(program.steps):
+            if step.iop_type not in calls.ON_TWO_NAMES:
                 continue
             if step.is_old_name:
                 old = step

@@ -9,7 +9,7 @@ from wavetank.kernel.document.kernel import KernelFile
 from wavetank.kernel.document.steps import may_make, removes
 from wavetank.kernel.files.turns import FileNames, Turns
 from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
-from wavetank.model.document.step_walks import flat, orders_expanded, plain_steps
+from wavetank.model.document.step_walks import file_steps, in_order
 from wavetank.trace.arguments import Argument
 
 _DOTS = 2  # "." and ".." are entries too
@@ -34,7 +34,7 @@ def with_entries(
     for program in programs:
         for rank in program.ranks if names.differ(program) else program.ranks[:1]:
             listing = _Listings(files, names.turns_of(rank), prepared)
-            listing.walk(program.steps, 1)
+            listing.walk(program.steps)
             for file_id, n in listing.missing.items():
                 found.setdefault(file_id, n)
     n_more = sum(n for n in found.values() if n > 0)
@@ -55,9 +55,7 @@ def with_entries(
 
 
 def _lists(program: Program) -> bool:
-    return any(
-        isinstance(step, FileStep) and step.iop_type == "readdir" for step, _ in flat(program.steps)
-    )
+    return any(step.iop_type == "readdir" for step in file_steps(program.steps))
 
 
 class _Listings:
@@ -72,21 +70,18 @@ class _Listings:
         self._read: Counter[tuple[int, int]] = Counter()
         self.missing: dict[int, int] = {}
 
-    def walk(self, steps: Sequence[Step], times: int) -> None:
+    def walk(self, steps: Sequence[Step]) -> None:
         """In order. A repeat that lists a directory to its end does so anew each time."""
-        for step in orders_expanded(steps):
-            if isinstance(step, RepeatStep) and self._are_on_members(step.steps):
-                for _ in range(step.times):
-                    self.walk(step.steps, times)
-            elif isinstance(step, RepeatStep):
-                self.walk(step.steps, 1 if _ends_listing(step.steps) else times * step.times)
-            elif isinstance(step, FileStep):
+        for step, times in in_order(steps, self._rounds):
+            if isinstance(step, FileStep):
                 self._see(step, times)
 
-    def _are_on_members(self, steps: Sequence[Step]) -> bool:
-        return bool(self._several) and any(
-            isinstance(step, FileStep) and step.file_id in self._several for step, _ in flat(steps)
-        )
+    def _rounds(self, repeat: RepeatStep) -> int | None:
+        """All, where each is on other members; of listings of the same directory the first."""
+        inside = list(file_steps(repeat.steps))
+        if any(step.file_id in self._several for step in inside):
+            return repeat.times
+        return 1 if any(step.given(Argument.AT_END) for step in inside) else None
 
     def _see(self, step: FileStep, times: int) -> None:
         for name, count in self._turns.calls(step):  # a call that fails is a turn too
@@ -106,9 +101,3 @@ class _Listings:
             self.missing.setdefault(step.file_id, read - _DOTS - len(self._inside[name]))
         elif step.iop_type == "readdir":
             self._read[step.file_id, step.handle] += count
-
-
-def _ends_listing(steps: Sequence[Step]) -> bool:
-    return any(
-        isinstance(step, FileStep) and step.given(Argument.AT_END) for step in plain_steps(steps)
-    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from wavetank.kernel.document.kernel import KernelFile
 from wavetank.model.document.file_members import name_of_member, turns_to_next
 from wavetank.model.document.program import FileStep, Program
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import file_steps
 
 
 class FileNames:
@@ -31,8 +31,7 @@ class FileNames:
     def differ(self, program: Program) -> bool:
         """Whether the ranks of a program work on files of their own."""
         return bool(self._visited) and any(
-            isinstance(step, FileStep) and step.file_id in self._visited
-            for step, _ in flat(program.steps)
+            step.file_id in self._visited for step in file_steps(program.steps)
         )
 
     def turns_of(self, rank: int) -> Turns:

@@ -8,8 +8,7 @@ from collections import Counter
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, UnknownOffsets
-from wavetank.model.document.program import FileStep
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import file_steps
 
 _CUT_OR_MOVED = frozenset(
     {"truncate", "ftruncate", "unlink", "rename", "link", "MPI_File_set_size", "MPI_File_delete"}
@@ -25,9 +24,9 @@ def written_bytes(kernel: Kernel) -> dict[int, int]:
         file.file_id for file in kernel.files if file.role == "output" and file.prepare_bytes == 0
     }
     for program in kernel.programs:
-        for step, _ in flat(program.steps):
-            if isinstance(step, FileStep) and step.iop_type in _CUT_OR_MOVED:
-                made.discard(step.file_id)
+        made -= {
+            step.file_id for step in file_steps(program.steps) if step.iop_type in _CUT_OR_MOVED
+        }
     several = {file.file_id for file in kernel.files if file.members is not None}
     written: Counter[int] = Counter()
     ends: dict[int, int] = {}

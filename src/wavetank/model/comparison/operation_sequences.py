@@ -201,7 +201,7 @@ class Sequences:
     def _operations(self, step: Step) -> tuple[int, int] | None:
         if not isinstance(step, DataStep):
             return None
-        return step.ph_id, step.n if step.single else step.n * self._members[step.ph_id]
+        return step.ph_id, step.operations(self._members[step.ph_id])
 
 
 def first_other(

@@ -167,7 +167,7 @@ class _Programs:
             """Pauses, processes and null seeks are left out: a replay orders whole processes by barriers."""
             if isinstance(step, DataStep):
                 phase = self._one.phases[step.ph_id]
-                n = step.n if step.single else step.n * self._members[step.ph_id]
+                n = step.operations(self._members[step.ph_id])
                 return self._numbers.of(("data", phase.key), phase.text), n
             if not self._calls:
                 return None

@@ -12,7 +12,7 @@ from wavetank.model.document.program import (
     Program,
     Step,
 )
-from wavetank.model.document.step_walks import changed_steps, plain_steps
+from wavetank.model.document.step_walks import changed_steps, file_steps, plain_steps
 
 Views = tuple[int, ...]
 
@@ -92,7 +92,7 @@ def _sets_view(step: Step) -> bool:
 
 
 def _view_steps(steps: Sequence[Step]) -> Iterator[FileStep]:
-    return (step for step in plain_steps(steps) if isinstance(step, FileStep) and _sets_view(step))
+    return filter(_sets_view, file_steps(steps))
 
 
 def _with_views(steps: Sequence[Step], view: Callable[[], int | Views | None]) -> tuple[Step, ...]:

@@ -47,6 +47,10 @@ class DataStep(Record):
         description="which open of the file, as in FileStep; None: the file's latest open one",
     )
 
+    def operations(self, members: int) -> int:
+        """Single operations that it stands for, of a pattern with so many members."""
+        return self.n if self.single else self.n * members
+
 
 class FileStep(Record):
     """An operation on a file that moves no data: open, close, fsync, ftruncate, unlink, ...

@@ -54,16 +54,39 @@ def flat(steps: Sequence[Step], times: int = 1) -> Iterator[tuple[PlainStep, int
             yield step, times
 
 
+def file_steps(steps: Sequence[Step]) -> Iterator[FileStep]:
+    """Each call that moves no data once, in the order in which they are written."""
+    return (step for step in plain_steps(steps) if step.step == "file")
+
+
 def unrolled(steps: Sequence[Step], most: int | None = None) -> Iterator[PlainStep]:
     """Each plain step as often as it is performed, in the order of the run; of what repeats ``most`` repetitions."""
+
+    def rounds(repeat: RepeatStep) -> int:
+        return repeat.times if most is None else min(most, repeat.times)
+
+    return (step for step, _ in in_order(steps, rounds))
+
+
+def in_order(
+    steps: Sequence[Step], rounds: Callable[[RepeatStep], int | None], times: int = 1
+) -> Iterator[tuple[PlainStep, int]]:
+    """Plain steps in the order of the run, and for how many like it each stands.
+
+    Args:
+        steps: the steps.
+        rounds: of a repeat, how many of its repetitions are gone through, each for itself; None: one, for all of them.
+        times: for how many all steps stand.
+    """
     for step in steps:
         if step.step == "repeat":
-            for _ in range(step.times if most is None else min(most, step.times)):
-                yield from unrolled(step.steps, most)
+            n = rounds(step)
+            for _ in range(1 if n is None else n):
+                yield from in_order(step.steps, rounds, times * (step.times if n is None else 1))
         elif step.step == "mix":
-            yield from step.each()
+            yield from ((inner, times) for inner in step.each())
         else:
-            yield step
+            yield step, times
 
 
 class Around(NamedTuple):

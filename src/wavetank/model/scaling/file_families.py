@@ -23,7 +23,7 @@ from wavetank.model.document.phase import (
     UnknownOffsets,
 )
 from wavetank.model.document.program import DataStep, FileStep, Program, Step
-from wavetank.model.document.step_walks import changed_steps, plain_steps
+from wavetank.model.document.step_walks import changed_steps, file_steps
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _families(model: Model) -> Iterable[tuple[dict[int, int], NamePattern]]:
 
 
 def _files_of(steps: Sequence[Step]) -> Iterable[int]:
-    return (step.file_id for step in plain_steps(steps) if isinstance(step, FileStep))
+    return (step.file_id for step in file_steps(steps))
 
 
 def _shape(phase: Phase) -> object:

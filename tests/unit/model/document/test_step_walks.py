@@ -17,7 +17,9 @@ from wavetank.model.document.step_walks import (
     Around,
     changed_among,
     changed_steps,
+    file_steps,
     flat,
+    in_order,
     orders_expanded,
     plain_steps,
     unrolled,
@@ -80,6 +82,23 @@ def test_of_what_repeats_the_first_repetitions_may_do() -> None:
         OPEN, *([WRITE] + [SYNC, READ, OPEN, READ] * 2) * 2, PAUSE,
     ]  # fmt: skip
     assert list(unrolled(STEPS, most=3)) == list(unrolled(STEPS))
+
+
+def test_a_walk_in_order_goes_through_as_many_repetitions_as_it_is_told_to() -> None:
+    """One stands for all where it is told of none: of the outer repeat here, which is of 2 repetitions."""
+    walked = list(in_order(STEPS, lambda repeat: None if repeat.times == 2 else 1))
+    assert walked == [
+        (OPEN, 1), (WRITE, 2), (SYNC, 2), (READ, 2), (OPEN, 2), (READ, 2), (PAUSE, 1),
+    ]  # fmt: skip
+
+
+def test_calls_without_data_come_once_each_wherever_they_are() -> None:
+    assert list(file_steps(STEPS)) == [OPEN, OPEN]
+
+
+def test_a_step_of_data_says_how_many_operations_it_is() -> None:
+    assert READ.operations(3) == 6
+    assert READ.model_copy(update={"single": True}).operations(3) == 2
 
 
 def test_a_change_may_ask_what_is_beside_a_step_and_how_often_it_is_performed() -> None:
