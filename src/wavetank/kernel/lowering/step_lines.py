@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -64,7 +65,7 @@ class ProgramLines:
     def of(self, steps: Sequence[Step], depth: int = 1, after: Step | None = None) -> Iterator[str]:
         """Lines of the next steps; ``after`` is the step that comes after them, if it matters."""
         indent = " " * depth
-        for step, following in zip(steps, (*steps[1:], after), strict=True):
+        for step, following in pairwise((*steps, after)):
             if isinstance(step, DataStep):
                 before, self._latest = self._latest, self._phases[step.ph_id]
                 if _was_parted(before, self._latest):

@@ -172,6 +172,17 @@ def test_a_call_of_an_edited_kernel_that_names_what_is_not_there_is_refused(
     assert "programs.1 " in str(refused.value)
 
 
+def test_a_repetition_of_nothing_does_nothing(tmp_path: Path) -> None:
+    model, body, _ = sample("dd.darshan")
+    place: Place = ("programs", 0, "steps", 0)
+    assert at(body, place)["step"] == "repeat"
+    (tmp_path / "kernel.json").write_text(json.dumps(put(body, (*place, "steps"), [])))
+    kernel = Kernel.read(tmp_path / "kernel.json")
+    assert " repeat 3\n end\n" in lower(kernel)
+    done = [part.kernel.operations for part in replay_fidelity(kernel, model) if part.ph_ids]
+    assert done == [1, 0, 1]
+
+
 def test_offsets_that_no_file_has_are_refused(tmp_path: Path) -> None:
     body = sample("views")[1]
     for place in sample("views")[2]["phases", "#", "offset", "#", "c"][:1]:
