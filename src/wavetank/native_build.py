@@ -133,15 +133,6 @@ def build(sources: Path, *, again: bool = False) -> Path:
         ) from error
 
 
-def families_of(tree: Path) -> dict[str, str]:
-    """The MPI libraries that a build is for: family -> compiler wrapper."""
-    try:
-        said = json.loads((tree / RECORD).read_text())["mpi"]
-    except (OSError, ValueError, KeyError):
-        return {}
-    return {str(family): str(wrapper) for family, wrapper in said.items()}
-
-
 def cache_folder() -> Path:
     """Where builds are kept.
 

@@ -102,7 +102,7 @@ def test_a_terminal_has_one_line_that_is_rewritten():
         "show_steps('auto')\n"
         "(display,) = steps.handlers\n"
         "with doing('reading big.log', 100, 'B') as reading:\n"
-        "    while not display.is_shown: time.sleep(0.02)\n"
+        "    while display._bar is None: time.sleep(0.02)\n"
         "    reading.at(42); steps.info('a sentence'); time.sleep(0.2)\n"
         "    click.echo('somebody else', err=True); time.sleep(0.2)\n"
         "print('end', file=sys.stderr)"

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from wavetank.campaign.database import COMPARISON, SPEC
 from wavetank.campaign.recall import current_comparison
@@ -23,8 +22,6 @@ from wavetank.errors import MeasurementError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.result import Measurement, cache_words
 from wavetank.measure.run import kernel_hash
-
-Reservation = Literal["emulated", "caches", "guests", "doubts"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +51,7 @@ class Evidence:
 
     @property
     def reservations(self) -> dict[str, str]:
-        """What keeps its times from being taken as they are: ``Reservation`` -> a sentence's part."""
+        """What keeps its times from being taken as they are: a word of ``--accept`` -> a sentence's part."""
         found: dict[str, str] = {}
         of = self.configuration
         if of.origin != "measured":

@@ -206,11 +206,6 @@ class Terminal(_Display):
         self._bar: Bar | None = None
         self._later: threading.Timer | None = None
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether the line is there."""
-        return self._bar is not None
-
     def _says(self, text: str, elapsed_s: float) -> None:
         line = f"[{elapsed_s:6.1f} s] {text}"
         if self._bar is None:

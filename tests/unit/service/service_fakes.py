@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,8 +17,10 @@ from wavetank.service.core.records import (
     Device,
     Quota,
     Server,
+    Space,
     SpaceRequest,
     Tenant,
+    Usage,
 )
 from wavetank.service.core.refusals import Refused
 from wavetank.service.store.folder import open_store
@@ -26,6 +28,16 @@ from wavetank.service.store.folder import open_store
 GIB = 2**30
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ALL_KINDS = ("nfs", "glusterfs")
+
+
+def usage_of(spaces: Iterable[Space]) -> Usage:
+    """What spaces take of their tenant's quota: those that are not gone, also failed ones."""
+    there = [space for space in spaces if space.state != "gone"]
+    return Usage(
+        bytes=sum(space.size for space in there),
+        servers=sum(space.servers for space in there if space.mode == "dedicated"),
+        spaces=len(there),
+    )
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -16,10 +16,9 @@ from hypothesis.stateful import (
     precondition,
     rule,
 )
-from service_fakes import NOON, request, server, tenant
+from service_fakes import NOON, request, server, tenant, usage_of
 
 from wavetank.service.core import changes, placement
-from wavetank.service.core.quota import usage_of
 from wavetank.service.core.records import Held, Resize
 from wavetank.service.core.refusals import Refused
 

@@ -16,6 +16,7 @@ from service_fakes import (
     request,
     server,
     tenant,
+    usage_of,
 )
 
 from wavetank.errors import ServiceError
@@ -157,9 +158,7 @@ def test_a_refused_request_changes_nothing_and_is_audited(store):
     assert (row.outcome, row.detail) == ("quota", str(refused))
 
 
-def test_the_database_counts_what_tenants_have_as_the_core_does(store):
-    from wavetank.service.core.quota import usage_of
-
+def test_the_database_counts_what_tenants_have_as_their_spaces_say(store):
     for i, mode in enumerate(["shared", "dedicated", "shared"]):
         space, _ = store.create_space(
             "ann", request(f"s{i}", (i + 1) * GIB, mode=mode), NOON, "tenant:ann"

@@ -1,7 +1,7 @@
 """Whether a plan's calls on names find what the model's found: by which names are there before, and what the calls do to them.
 
-Names that another rank makes or removes are not followed: a replay waits for them (``order_made``), and where it cannot know for
-what, that is said.
+Names that another rank makes or removes are not followed: a replay waits for them (kernel/ordering/made_names.py). Where it
+cannot know for what, that is said.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class ProgramLines:
             elif isinstance(step, PauseStep):
                 yield f"{indent}pause {round(step.seconds * 1e9)}"
             elif isinstance(step, ProcessStep):
-                continue  # a wait or a signal beside the steps, see order.py
+                continue  # a wait or a signal beside the steps, see kernel/ordering/waits.py
             elif isinstance(step, IrregularOrderStep):
                 yield from self._of_order(step, depth)
             else:

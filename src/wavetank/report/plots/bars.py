@@ -25,7 +25,6 @@ from wavetank.tables.words import estimate_words, money, short_number
 from wavetank.units import format_duration, format_rate
 
 MAX_BARS = 40  # configurations in one plot; the tables hold all of them
-MAX_EFFECTS = 30
 _BAR_IN = 0.2  # height of a bar, inches
 
 

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from wavetank.service.core.records import Space, Tenant, Usage
+from wavetank.service.core.records import Tenant, Usage
 from wavetank.service.core.refusals import Refused
 from wavetank.units import exact_size
-
-
-def usage_of(spaces: Iterable[Space]) -> Usage:
-    """What spaces take of their tenant's quota: those that are not gone, also failed ones."""
-    there = [space for space in spaces if space.state != "gone"]
-    return Usage(
-        bytes=sum(space.size for space in there),
-        servers=sum(space.servers for space in there if space.mode == "dedicated"),
-        spaces=len(there),
-    )
 
 
 def see_within(tenant: Tenant, used: Usage, more: Usage) -> None:

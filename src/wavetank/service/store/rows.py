@@ -55,7 +55,7 @@ def tenant_record(row: Sequence[Any]) -> Tenant:
 
 
 def usage_of(connection: Connection, tenant: str) -> Usage:
-    """What a tenant has of its quota; as ``core.quota.usage_of``, over the tenant's index."""
+    """What a tenant has of its quota: by its spaces that are not gone, also failed ones."""
     size, servers, spaces = connection.execute(READS["usage"], (tenant,)).fetchone()
     return Usage(bytes=size, servers=servers, spaces=spaces)
 
