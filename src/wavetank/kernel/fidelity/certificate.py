@@ -264,15 +264,14 @@ def _phase_totals(group: Sequence[Phase]) -> Totals:
 
 def _made_by_rank(plan: PlannedRun) -> dict[int, Counter[int]]:
     """Calls (not repetitions) of each phase that each rank's program asks for, by rank."""
-    by_program: dict[int, Counter[int]] = {}
-    for steps in plan.programs.values():
-        if id(steps) not in by_program:
-            made = by_program[id(steps)] = Counter()
-            for step, times in flat(steps):
-                if isinstance(step, DataStep):
-                    members = 1 if step.single else len(plan.phases[step.ph_id].calls)
-                    made[step.ph_id] += times * step.n * members
-    return {rank: by_program[id(steps)] for rank, steps in plan.programs.items()}
+    by_rank: dict[int, Counter[int]] = {}
+    for ranks, steps in plan.each_program():
+        made = Counter[int]()
+        for step, times in flat(steps):
+            if isinstance(step, DataStep):
+                made[step.ph_id] += times * step.operations(len(plan.phases[step.ph_id].calls))
+        by_rank |= dict.fromkeys(ranks, made)
+    return by_rank
 
 
 def _replayed(
@@ -295,7 +294,7 @@ def _replayed(
     for position, rank in enumerate(phase.ph_processid):
         operations = made.get(rank, Counter())[phase.ph_id]
         issued += operations
-        sentences = list(rank_differences(phase, planned.calls, position, alike, model, plan))
+        sentences = list(rank_differences(phase, position, alike, model, plan))
         if operations != phase.ph_niop:
             sentences.append(
                 f"rank {rank} issues {operations} operations, the model has {phase.ph_niop}"

@@ -28,13 +28,12 @@ _OF_FOLDERS = frozenset({errno.ENOENT, errno.ENOTDIR})  # a new file's folder is
 def names_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
     """A sentence on each rank with calls that would not end as they did, the first such call of each."""
     there = {name for file in kernel.files for name in file.prepared_names}
-    one_of_each = {id(steps): rank for rank, steps in reversed(plan.programs.items())}
-    n_ranks = Counter(map(id, plan.programs.values()))
-    changes = {rank: _changed(plan, plan.programs[rank]) for rank in sorted(one_of_each.values())}
     everywhere: Counter[str] = Counter()
-    for rank, names in changes.items():
-        everywhere.update(dict.fromkeys(names, n_ranks[id(plan.programs[rank])]))
-    for rank, names in changes.items():
+    changes: dict[int, set[str]] = {}  # of one rank of each program
+    for ranks, steps in plan.each_program():
+        names = changes[min(ranks)] = _changed(plan, steps)
+        everywhere.update(dict.fromkeys(names, len(ranks)))
+    for rank, names in sorted(changes.items()):
         walk = _Names(plan, there, everywhere, names)
         walk.steps(plan.programs[rank])
         if walk.found:
@@ -50,7 +49,7 @@ def size_differences(plan: PlannedRun, model: Model) -> Iterator[str]:
     """A sentence on each file that is opened, and made beforehand with another size than it had."""
     opened = {
         step.file_id
-        for steps in {id(steps): steps for steps in plan.programs.values()}.values()
+        for _, steps in plan.each_program()
         for step in file_steps(steps)
         if step.iop_type in OPENS and not step.error
     }

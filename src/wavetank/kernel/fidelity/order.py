@@ -74,32 +74,31 @@ def compare_order(plan: PlannedRun, kernel: Kernel, model: Model) -> OrderFideli
         is_known,
         plan.n_ranks,
     )  # fmt: skip
-    planned_steps = {id(steps): steps for steps in plan.programs.values()}
-    made = {number: entries.of(steps) for number, steps in planned_steps.items()}
-    n_made = {
-        number: sum(times * step.count for step, times in flat(steps) if isinstance(step, FileStep) and is_known(step))
-        for number, steps in planned_steps.items()
-    }  # fmt: skip
+    made: dict[int, tuple[list[_Entry], int]] = {}  # by rank: what it does, calls without data
+    for ranks, planned in plan.each_program():
+        calls_made = ((one, n) for one, n in flat(planned) if one.step == "file" and is_known(one))
+        n_calls = sum(times * step.count for step, times in calls_made)
+        made |= dict.fromkeys(ranks, (entries.of(planned), n_calls))
     processes = {rank: _processes(one.steps) for one in kernel.programs for rank in one.ranks}
-    left = dict(plan.programs)
+    nothing: tuple[list[_Entry], int] = [], 0
     for program in programs_by_view(model.programs):
         steps = wanted_steps.of(program)
         wanted = wanted_steps.entries.of(steps)
         compared: dict[int, str | None] = {}
         for rank in program.ranks:
-            planned = id(left.pop(rank, None))
-            if planned not in compared:
-                compared[planned] = _first_other(wanted, made.get(planned, ()))
-            difference = compared[planned]
+            order, n_calls = made.pop(rank, nothing)
+            if id(order) not in compared:
+                compared[id(order)] = _first_other(wanted, order)
+            difference = compared[id(order)]
             if difference is None and processes.get(rank, []) != _processes(steps):
                 difference = "other processes begin or end, or elsewhere, than in the model"
             if difference is not None:
                 found.differences[rank] = difference
-            found.n_kernel += n_made.get(planned, 0)
-    for rank, others in sorted(left.items()):
-        if made[id(others)]:
+            found.n_kernel += n_calls
+    for rank, (order, n_calls) in sorted(made.items()):
+        if order:
             found.differences[rank] = "the model has no program for this rank"
-            found.n_kernel += n_made[id(others)]
+            found.n_kernel += n_calls
     return found
 
 

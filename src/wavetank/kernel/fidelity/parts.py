@@ -12,12 +12,9 @@ from wavetank.model.document.step_walks import unrolled
 
 def parted_differences(plan: PlannedRun) -> Iterator[tuple[int, str]]:
     """(rank, sentence) of each rank whose phases are parted elsewhere than in the model."""
-    of_program: dict[int, str | None] = {}
-    for rank, steps in plan.programs.items():
-        if id(steps) not in of_program:
-            of_program[id(steps)] = _first_difference(plan, steps)
-        if (sentence := of_program[id(steps)]) is not None:
-            yield rank, sentence
+    for ranks, steps in plan.each_program():
+        if (sentence := _first_difference(plan, steps)) is not None:
+            yield from ((rank, sentence) for rank in sorted(ranks))
 
 
 def _first_difference(plan: PlannedRun, steps: Sequence[Step]) -> str | None:

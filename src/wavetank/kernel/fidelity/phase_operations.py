@@ -46,22 +46,17 @@ def _is_listed_so(ranks: Sequence[int], offsets: ListedOffsets, rows: Int64Array
 
 
 def rank_differences(
-    phase: Phase,
-    planned: Sequence[PlannedCall],
-    position: int,
-    alike: set[int],
-    model: Model,
-    plan: PlannedRun,
+    phase: Phase, position: int, alike: set[int], model: Model, plan: PlannedRun
 ) -> Iterator[str]:
     """Of one rank, by its place in ``ph_processid``; the operations of members that are alike are not looked at again."""
-    rank = phase.ph_processid[position]
-    if plan.phases[phase.ph_id].file_id != phase.file_id:
-        yield f"it is on file {plan.phases[phase.ph_id].file_id}, the model's on file {phase.file_id}"
-    if len(planned) != len(phase.pattern):
-        yield f"the pattern has {len(planned)} calls, the model's {len(phase.pattern)}"
+    rank, planned = phase.ph_processid[position], plan.phases[phase.ph_id]
+    if planned.file_id != phase.file_id:
+        yield f"it is on file {planned.file_id}, the model's on file {phase.file_id}"
+    if len(planned.calls) != len(phase.pattern):
+        yield f"the pattern has {len(planned.calls)} calls, the model's {len(phase.pattern)}"
         return
     offsets = phase.positions
-    for index, (member, call) in enumerate(zip(phase.pattern, planned, strict=True)):
+    for index, (member, call) in enumerate(zip(phase.pattern, planned.calls, strict=True)):
         if call.name != member.iop_type:
             yield f"{member.iop_type} is issued as {call.name}"
         if call.handle != member.handle:
@@ -69,7 +64,9 @@ def rank_differences(
         if not _same_view(phase.memory_at(position, index), call.memory.get(rank, -1), model, plan):
             yield f"the memory of rank {rank} has other gaps at {member.iop_type}"
         if isinstance(offsets[index], UnknownOffsets) or call.name in calls.SHARED_POINTER:
-            yield from _unplaced_differences(phase, index, call, position)
+            wanted = totals(objects(phase.runs_at(position, index, offsets[index])))
+            if call.totals([rank]) != wanted:
+                yield f"rank {rank} moves other bytes"
         elif index not in alike:
             yield from _other_operations(phase, index, call, position)
     view_id = phase.view_id if phase.view_ids is None else phase.view_ids[position]
@@ -96,16 +93,6 @@ def _other_operations(phase: Phase, index: int, call: PlannedCall, position: int
     if first is not None:
         yield f"operation {first} of rank {rank} has another offset or size"
     elif listed or totals(wanted) != totals(planned):
-        yield f"rank {rank} moves other bytes"
-
-
-def _unplaced_differences(
-    phase: Phase, index: int, call: PlannedCall, position: int
-) -> Iterator[str]:
-    """Calls at no known place: their number and sizes."""
-    rank = phase.ph_processid[position]
-    wanted = totals(objects(phase.runs_at(position, index, phase.positions[index])))
-    if call.totals([rank]) != wanted:
         yield f"rank {rank} moves other bytes"
 
 

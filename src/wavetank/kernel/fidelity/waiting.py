@@ -24,7 +24,13 @@ from wavetank.kernel.lowering.plan_reader import OwnStep, PlannedRun
 from wavetank.kernel.ordering.made_names import Place, made_pairs
 from wavetank.kernel.ordering.name_order import name_pairs
 from wavetank.kernel.ordering.process_order import process_pairs
-from wavetank.kernel.ordering.waits import COLLECTIVE, MOST_MESSAGES, read_after_write, uses_mpi
+from wavetank.kernel.ordering.waits import (
+    MOST_MESSAGES,
+    Key,
+    collectives_of,
+    read_after_write,
+    uses_mpi,
+)
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
@@ -33,10 +39,13 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
-from wavetank.model.document.step_walks import file_steps, flat
+from wavetank.model.document.step_walks import file_steps, plain_steps
+
+_OF_A_PROCESS = "a process begins or ends there"
+_OF_A_NAME = "the one makes, removes or uses a name of the other"
 
 
-@dataclass
+@dataclass(eq=False)
 class _Program:
     """A program of the plan: what it has to do with other ranks, and where.
 
@@ -52,11 +61,11 @@ class _Program:
     ranks: frozenset[int]
     signals: list[tuple[int, int, frozenset[int], int]] = field(default_factory=list)
     awaits: dict[int, list[tuple[int, frozenset[int], int]]] = field(default_factory=dict)
-    met: dict[int | str, list[tuple[int, int]]] = field(default_factory=dict)
+    met: dict[Key, list[tuple[int, int]]] = field(default_factory=dict)
     data: dict[int, tuple[int, int]] = field(default_factory=dict)
     waiting: set[int] = field(default_factory=set)
 
-    def n_met(self, key: int | str, until: int) -> int:
+    def n_met(self, key: Key, until: int) -> int:
         """Collectives up to a place."""
         met = self.met.get(key, [])
         at = bisect_right(met, until, key=itemgetter(0))
@@ -74,17 +83,11 @@ class _Point:
 
 def waiting_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
     """A sentence on each message between ranks that only one side has, and on each order that nothing keeps."""
-    ranks: defaultdict[int, set[int]] = defaultdict(set)
-    for rank, steps in plan.programs.items():
-        ranks[id(steps)].add(rank)
-    programs = {
-        number: _look_at(plan.programs[min(some)], frozenset(some))
-        for number, some in ranks.items()
-    }
-    yield from _one_sided(list(programs.values()))
+    programs = [_look_at(steps, ranks) for ranks, steps in plan.each_program()]
+    yield from _one_sided(programs)
     together = _together(plan)
-    of_rank = {rank: program for program in programs.values() for rank in program.ranks}
-    for why, first, then, is_certain in _orders(plan, kernel, programs):
+    of_rank = {rank: program for program in programs for rank in program.ranks}
+    for why, first, then, is_certain in _orders(kernel, of_rank):
         if not first or not then:
             continue  # they are not performed, which is said elsewhere
         open_ = [
@@ -102,34 +105,28 @@ def waiting_differences(plan: PlannedRun, kernel: Kernel) -> Iterator[str]:
 
 def _look_at(steps: Sequence[Step | OwnStep], ranks: frozenset[int]) -> _Program:
     program = _Program(ranks)
-    n_met: Counter[int | str] = Counter()
+    n_met: Counter[Key] = Counter()
     place = 0
     for line, step in enumerate(steps):
         if isinstance(step, OwnStep):
             if step.words[0] != "tick":
-                word, number, others = step.words[0], int(step.words[1]), step.words[3:]
+                word, number, _, *others = step.words
                 told = frozenset(map(int, others))
                 if word == "signal":
-                    program.signals.append((place, number, told, line))
+                    program.signals.append((place, int(number), told, line))
                 else:
-                    program.awaits.setdefault(number, []).append((place, told, line))
+                    program.awaits.setdefault(int(number), []).append((place, told, line))
             continue
         at = place if isinstance(step, SyncStep) else place + 1
         place += 2 * (at > place)
-        for inner, times in flat([step]):
-            key: int | str | None = None
-            n = 0
+        for inner in plain_steps([step]):
             if isinstance(inner, DataStep):
                 program.data[inner.ph_id] = (program.data.get(inner.ph_id, (at,))[0], at)
-            elif isinstance(inner, SyncStep):
-                key, n = inner.communicator, inner.count
-            elif isinstance(inner, FileStep) and inner.iop_type in COLLECTIVE:
-                key, n = f"file {inner.file_id}", inner.count
-            if key is not None:
-                n_met[key] += times * n
-                program.met.setdefault(key, []).append((at, n_met[key]))
             if _may_wait(inner):
                 program.waiting.add(at)
+        for key, n in collectives_of(step):
+            n_met[key] += n
+            program.met.setdefault(key, []).append((at, n_met[key]))
     return program
 
 
@@ -157,19 +154,19 @@ def _one_sided(programs: Sequence[_Program]) -> Iterator[str]:
                     yield f"rank {min(program.ranks)} has {word} {number} for ranks that have no {answer} of it, or another"
 
 
-def _together(plan: PlannedRun) -> dict[int | str, frozenset[int]]:
+def _together(plan: PlannedRun) -> dict[Key, frozenset[int]]:
     """Which ranks a collective's count is common to, by communicator or file."""
     opened: defaultdict[str, set[int]] = defaultdict(set)
-    for rank, steps in plan.programs.items():
+    for ranks, steps in plan.each_program():
         for step in file_steps(steps):
             if step.iop_type == "MPI_File_open":
-                opened[f"file {step.file_id}"].add(rank)
-    found: dict[int | str, frozenset[int]] = dict(enumerate(map(frozenset, plan.communicators)))
+                opened[f"file {step.file_id}"] |= ranks
+    found: dict[Key, frozenset[int]] = dict(enumerate(map(frozenset, plan.communicators)))
     return found | {key: frozenset(ranks) for key, ranks in opened.items()}
 
 
 def _orders(
-    plan: PlannedRun, kernel: Kernel, programs: dict[int, _Program]
+    kernel: Kernel, of_rank: dict[int, _Program]
 ) -> Iterator[tuple[str, list[_Point], list[_Point], bool]]:
     """What must come before what, why, and whether it must even beside steps that may wait for other ranks."""
 
@@ -180,28 +177,20 @@ def _orders(
     def at(place: Place, *, end: bool) -> list[_Point]:
         number, index = place
         ranks = kernel.programs[number].ranks
-        found = programs.get(id(plan.programs.get(ranks[0])))
+        found = of_rank.get(ranks[0])
         before = n_before(number)[index + end]
         return [_Point(found, frozenset(ranks), 2 * before + (-1 if end else 1))] if found else []
 
-    pairs = list(process_pairs(kernel))
-    for pair in pairs:
-        first = [point for place in pair.first for point in at(place, end=True)]
-        yield "a process begins or ends there", first, at(pair.then, end=False), True
-    named: list[tuple[tuple[Place, ...], Place]]
-    named = [((one,), then) for one, then in made_pairs(kernel)]
-    if not pairs and not uses_mpi(kernel):
-        named += [(pair.first, pair.then) for pair in name_pairs(kernel)]
-    for places, then in named:
+    told = [(pair.first, pair.then, _OF_A_PROCESS) for pair in process_pairs(kernel)]
+    by_time = not told and not uses_mpi(kernel)
+    told += [((one,), then, _OF_A_NAME) for one, then in made_pairs(kernel)]
+    if by_time:
+        told += [(pair.first, pair.then, _OF_A_NAME) for pair in name_pairs(kernel)]
+    for places, then, why in told:
         first = [point for place in places for point in at(place, end=True)]
-        yield (
-            "the one makes, removes or uses a name of the other",
-            first,
-            at(then, end=False),
-            False,
-        )
+        yield why, first, at(then, end=False), why is _OF_A_PROCESS
     begun, ended = defaultdict[int, list[_Point]](list), defaultdict[int, list[_Point]](list)
-    for program in programs.values():
+    for program in dict.fromkeys(of_rank.values()):
         for ph_id, (low, high) in program.data.items():
             begun[ph_id].append(_Point(program, program.ranks, low))
             ended[ph_id].append(_Point(program, program.ranks, high))
@@ -213,14 +202,13 @@ def _orders(
 def _n_planned(step: Step) -> int:
     """How many steps of a plan one of a kernel is, without collectives."""
     if isinstance(step, IrregularOrderStep):
-        n = [_n_planned(inner) for inner in step.steps]
-        return sum(n[which] for which in step.order)
+        return sum(map(_n_planned, step.each()))
     if isinstance(step, FileStep):
         return int(calls.performed(step.iop_type) is not None)
     return int(not isinstance(step, SyncStep | ProcessStep))
 
 
-def _is_before(a: _Point, b: _Point, together: dict[int | str, frozenset[int]]) -> bool:
+def _is_before(a: _Point, b: _Point, together: dict[Key, frozenset[int]]) -> bool:
     """Whether all that one has to do ends before another begins, on whatever rank."""
     if a.ranks == b.ranks and len(a.ranks) == 1:
         return True  # its own order is compared elsewhere

@@ -108,12 +108,10 @@ class PlannedVisits:
 
     Attributes:
         names: of each that it visits all its names, below the file's folder or the root.
-        sizes: bytes beforehand.
         order: which of them it turns to, in order.
     """
 
     names: list[tuple[str, ...]]
-    sizes: list[int]
     order: Int64Array
 
 
@@ -139,6 +137,13 @@ class PlannedRun:
     communicators: list[tuple[int, ...]] = field(default_factory=list)
     phases: dict[int, PlannedPhase] = field(default_factory=dict)
     programs: dict[int, list[Step]] = field(default_factory=dict)  # by rank; OwnStep among them
+
+    def each_program(self) -> Iterator[tuple[frozenset[int], list[Step]]]:
+        """Each program once, with the ranks that perform it."""
+        ranks: dict[int, set[int]] = {}
+        for rank, steps in self.programs.items():
+            ranks.setdefault(id(steps), set()).add(rank)
+        return ((frozenset(some), self.programs[min(some)]) for some in ranks.values())
 
 
 def read_plan(text: str) -> PlannedRun:
@@ -240,9 +245,7 @@ def _of_file(plan: PlannedRun, keyword: str, rest: list[str], lines: Iterator[st
         ):
             raise ValueError("a rank's visits are not those that it says")
         plan.members[number].visits[rank] = PlannedVisits(
-            [tuple(map(unquote, names)) for _, _, *names in own],
-            [int(size) for _, size, *_ in own],
-            order,
+            [tuple(map(unquote, names)) for _, _, *names in own], order
         )
 
 

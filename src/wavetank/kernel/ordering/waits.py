@@ -39,7 +39,7 @@ from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, Step, SyncStep
 from wavetank.model.document.step_walks import flat
 
-_Key = int | str  # a communicator's index, or "file N" for collective calls on an MPI file
+Key = int | str  # a communicator's index, or "file N" for collective calls on an MPI file
 COLLECTIVE = frozenset(
     f"MPI_File_{verb}"
     for verb in ("open", "close", "sync", "set_view", "set_size", "preallocate", "seek_shared")
@@ -82,8 +82,8 @@ class _Place:
     ranks: frozenset[int]
     first: int
     last: int
-    syncs_before_first: Counter[_Key]
-    syncs_before_last: Counter[_Key]
+    syncs_before_first: Counter[Key]
+    syncs_before_last: Counter[Key]
 
 
 def find_waits(kernel: Kernel) -> Waits:
@@ -170,13 +170,14 @@ def _at(kernel: Kernel, wanted: Set[Place]) -> dict[Place, _Place]:
     found = {}
     for number in {program for program, _ in wanted}:
         program = kernel.programs[number]
-        syncs: Counter[_Key] = Counter()
+        syncs: Counter[Key] = Counter()
         for index, step in enumerate(program.steps):
             if (number, index) in wanted:
                 before = syncs.copy()
                 ranks = frozenset(program.ranks)
                 found[number, index] = _Place(number, ranks, index, index, before, before)
-            _count_syncs(step, syncs)
+            for key, n in collectives_of(step):
+                syncs[key] += n
     return found
 
 
@@ -235,14 +236,15 @@ def _places(kernel: Kernel, wanted: set[int]) -> dict[int, list[_Place]]:
 
 def _walk(
     program: Program, wanted: set[int]
-) -> dict[int, tuple[int, int, Counter[_Key], Counter[_Key]]]:
+) -> dict[int, tuple[int, int, Counter[Key], Counter[Key]]]:
     """First and last top-level step of each wanted phase, and the collectives before each."""
-    found: dict[int, tuple[int, int, Counter[_Key], Counter[_Key]]] = {}
-    syncs: Counter[_Key] = Counter()
+    found: dict[int, tuple[int, int, Counter[Key], Counter[Key]]] = {}
+    syncs: Counter[Key] = Counter()
     for index, step in enumerate(program.steps):
         inside = {ph_id for ph_id in _phases_in(step) if ph_id in wanted}
         before = syncs.copy() if inside else syncs
-        _count_syncs(step, syncs)
+        for key, n in collectives_of(step):
+            syncs[key] += n
         for ph_id in inside:
             first, _, before_first, _ = found.get(ph_id, (index, index, before, before))
             found[ph_id] = (first, index, before_first, syncs.copy())
@@ -253,17 +255,18 @@ def _phases_in(step: Step) -> set[int]:
     return {inner.ph_id for inner, _ in flat([step]) if isinstance(inner, DataStep)}
 
 
-def _count_syncs(step: Step, syncs: Counter[_Key]) -> None:
+def collectives_of(step: Step) -> Iterator[tuple[Key, int]]:
+    """The collectives that a step performs: on which communicator or MPI file, and how many."""
     for inner, times in flat([step]):
         if isinstance(inner, SyncStep):
-            syncs[inner.communicator] += times * inner.count
+            yield inner.communicator, times * inner.count
         elif isinstance(inner, FileStep) and inner.iop_type in COLLECTIVE:
-            syncs[f"file {inner.file_id}"] += times * inner.count
+            yield f"file {inner.file_id}", times * inner.count
 
 
-def _meetings(kernel: Kernel) -> list[tuple[_Key, frozenset[int]]]:
+def _meetings(kernel: Kernel) -> list[tuple[Key, frozenset[int]]]:
     """What orders ranks, and which: communicators, and MPI files, whose opening, closing, ... is collective."""
-    together: list[tuple[_Key, frozenset[int]]] = [
+    together: list[tuple[Key, frozenset[int]]] = [
         (index, frozenset(ranks)) for index, ranks in enumerate(kernel.communicators)
     ]
     return together + [
@@ -275,7 +278,7 @@ def _meetings(kernel: Kernel) -> list[tuple[_Key, frozenset[int]]]:
 def _unordered(
     writers: Sequence[_Place],
     readers: Sequence[_Place],
-    meetings: Sequence[tuple[_Key, frozenset[int]]],
+    meetings: Sequence[tuple[Key, frozenset[int]]],
 ) -> list[_Place]:
     """The readers for which no collective lies between the writers' last operation and their first."""
     from_ranks = frozenset[int]().union(*(writer.ranks for writer in writers))
