@@ -41,7 +41,7 @@ static void fill(struct keys *keys, const struct wt_unfinished *g) {
     }
 }
 
-/* Whether rows [low, high) are single calls of the rank with nothing between that parts them. */
+/* Whether rows [low, high) are single calls of the rank with nothing between that separates them. */
 static bool all_plain(const struct wt_table *t, const struct wt_unfinished *g, int64_t low, int64_t high) {
     uint64_t wide = 0;
     uint32_t narrow = 0;

@@ -36,7 +36,7 @@ struct wt_table {
 
 /* By operation code; 256 each. */
 struct wt_kinds {
-    const uint8_t *parting;     /* communication parts such operations */
+    const uint8_t *separating;  /* communication separates such operations */
     const uint8_t *calls;       /* a tick itself: an MPI-IO call */
     const uint8_t *interleaved; /* may be interleaved */
     const uint8_t *seeks;
@@ -50,7 +50,7 @@ enum {
     WT_LINKED = 2, /* joinable, and the same but for places and times */
     WT_TALKS = 4,  /* communication lies between it and the next one */
     WT_INTERLEAVABLE = 8,
-    WT_PARTED =
+    WT_SEPARATED =
         16, /* interleavable or not, rank, or communication: no interleaving holds it and the next one */
 };
 
@@ -69,10 +69,10 @@ struct wt_survey {
     int64_t n_barriers; /* rows not joinable with the next one, and talks, in flags */
     int64_t n_talks;
     int64_t n_linked;
-    int64_t n_parting; /* operations that communication parts */
+    int64_t n_separating; /* operations that communication separates */
 };
 
-/* Runs have at least `least` equal steps. gap_ns: shortest pause that parts, if has_gap. apart: by row
+/* Runs have at least `least` equal steps. gap_ns: shortest pause that separates, if has_gap. apart: by row
  * whether the next one of the run is missing; NULL: none is. */
 WT_EXPORT void wt_survey(const struct wt_table *table, const struct wt_kinds *kinds, const uint8_t *apart,
                          bool has_gap, int64_t gap_ns, int64_t least, struct wt_survey *out);
@@ -205,7 +205,7 @@ struct wt_unfinished {
     int64_t rank;
     int64_t tick;
     bool calls; /* they are ticks */
-    bool parts; /* communication parts them */
+    bool parts; /* communication separates them */
     /* in: what is no order; and how often the substream changes at least */
     struct wt_limits limits;
     double often;
@@ -228,7 +228,7 @@ WT_EXPORT int64_t wt_weave_on(const struct wt_table *table, struct wt_unfinished
 
 /* Copies stretches of numbers, each to its place. */
 WT_EXPORT void wt_scatter(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *const *to);
-/* Copies stretches of numbers, one behind the other. */
+/* Copies stretches of numbers, in sequence. */
 WT_EXPORT void wt_gather(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *to);
 /* Sums of stretches. */
 WT_EXPORT void wt_sums(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *sums);

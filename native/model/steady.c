@@ -234,7 +234,7 @@ static void count(const struct wt_kinds *kinds, const uint8_t *op, const uint8_t
         out->n_barriers += flags[i] & WT_JOINABLE ? 0 : times;
         out->n_talks += flags[i] & WT_TALKS ? times : 0;
         out->n_linked += flags[i] & WT_LINKED ? times : 0;
-        out->n_parting += kinds->parting[op[i]] ? times : 0;
+        out->n_separating += kinds->separating[op[i]] ? times : 0;
     }
 }
 
@@ -251,17 +251,17 @@ WT_WIDE static int64_t link_sizes(const uint32_t *restrict code, const int64_t *
 }
 
 bool wt_survey_steady(const struct wt_table *t, const struct wt_kinds *kinds,
-                      const struct wt_parting *parting, int64_t low, int64_t high, int64_t period,
+                      const struct wt_separating *separating, int64_t low, int64_t high, int64_t period,
                       struct wt_run *run, struct wt_survey *out) {
     int64_t all = high + 1;      /* with the row behind them */
     int64_t from = low - period; /* what lies before them may tell more of what ties them */
     if (!same_kinds(t, from, all, period) || !same_ties(t, from, all, period)) {
         return false;
     }
-    if (parting->apart && !none_apart(parting->apart, low - period, high)) {
+    if (separating->apart && !none_apart(separating->apart, low - period, high)) {
         return false;
     }
-    if (parting->has_gap && !no_pause(t, low - period, all, parting->gap_ns)) {
+    if (separating->has_gap && !no_pause(t, low - period, all, separating->gap_ns)) {
         return false;
     }
     bool one_size = same_sizes(t->size, low, all, period);

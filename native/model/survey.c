@@ -217,14 +217,14 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
     uint32_t *restrict codes = out->code;
     uint64_t *restrict signature = out->signature;
     struct wt_run run = {-1, least};
-    const struct wt_parting parting = {apart, has_gap, gap_ns};
+    const struct wt_separating separating = {apart, has_gap, gap_ns};
     struct block b;
     struct late late[LATE];
     for (int k = 0; k < LATE; k++) {
         late[k].op = 256; /* none */
     }
-    int64_t n = t->n, n_barriers = 0, n_talks = 0, n_linked = 0, n_parting = 0;
-    out->n_codes = out->n_runs = out->n_barriers = out->n_talks = out->n_linked = out->n_parting = 0;
+    int64_t n = t->n, n_barriers = 0, n_talks = 0, n_linked = 0, n_separating = 0;
+    out->n_codes = out->n_runs = out->n_barriers = out->n_talks = out->n_linked = out->n_separating = 0;
     if (!n) {
         return;
     }
@@ -239,7 +239,7 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
         }
         rows = n - 1 - low < WT_STEADY_ROWS ? n - 1 - low : WT_STEADY_ROWS;
         if (period && rows > WT_MOST_PERIOD &&
-            wt_survey_steady(t, kinds, &parting, low, low + rows, period, &run, out)) {
+            wt_survey_steady(t, kinds, &separating, low, low + rows, period, &run, out)) {
             code = codes[low + rows];
             pass_talk(t, kinds, low, low + rows, period, &talk);
             pause = ROWS;
@@ -258,7 +258,7 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
             uint8_t op = t->op[i];
             codes[i] = code;
             signature[i] = wt_signature(code, t->size[i]);
-            n_parting += kinds->parting[op];
+            n_separating += kinds->separating[op];
             if (i + 1 == n) {
                 flags[i] = can ? WT_INTERLEAVABLE : 0;
                 break;
@@ -284,10 +284,10 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
                 joinable &= t->start_ns[i + 1] - t->end_ns[i] < gap_ns;
             }
             bool linked = joinable & same & !b.sizes[k];
-            bool parted = (can != next_can) | !one_rank | (call != next_call) |
-                          (next_call ? ticks != 1 : (ticks > 0) & (kinds->parting[next_op] != 0));
+            bool separated = (can != next_can) | !one_rank | (call != next_call) |
+                             (next_call ? ticks != 1 : (ticks > 0) & (kinds->separating[next_op] != 0));
             flags[i] = (uint8_t)(joinable * WT_JOINABLE | linked * WT_LINKED | talks * WT_TALKS |
-                                 can * WT_INTERLEAVABLE | parted * WT_PARTED);
+                                 can * WT_INTERLEAVABLE | separated * WT_SEPARATED);
             n_barriers += !joinable;
             n_talks += talks;
             n_linked += linked;
@@ -306,6 +306,6 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
     out->n_barriers += n_barriers;
     out->n_talks += n_talks;
     out->n_linked += n_linked;
-    out->n_parting += n_parting;
+    out->n_separating += n_separating;
     clear(t, out);
 }

@@ -37,8 +37,8 @@ WT_INLINE void wt_close_run(struct wt_survey *out, int64_t first, int64_t last) 
     out->n_runs = n + 1;
 }
 
-/* What else parts operations. */
-struct wt_parting {
+/* What else separates operations. */
+struct wt_separating {
     const uint8_t *apart;
     bool has_gap;
     int64_t gap_ns;
@@ -52,7 +52,7 @@ int64_t wt_code_period(const uint32_t *code, int64_t low);
 /* Surveys rows [low, high) if each is, but for its place and size, as the one `period` rows before it:
  * what is known of those is known of these. Rows before `low` are surveyed; more than `period` of them. */
 bool wt_survey_steady(const struct wt_table *t, const struct wt_kinds *kinds,
-                      const struct wt_parting *parting, int64_t low, int64_t high, int64_t period,
+                      const struct wt_separating *separating, int64_t low, int64_t high, int64_t period,
                       struct wt_run *run, struct wt_survey *out);
 
 #endif

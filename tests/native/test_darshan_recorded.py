@@ -29,7 +29,7 @@ from wavetank.trace.schema import Level, Trace
 
 LOGS = Path(__file__).parents[1] / "data" / "darshan" / "recorded"
 
-# The log counts no communication: phases are parted by the pattern alone.
+# The log counts no communication: phases are separated by the pattern alone.
 BY_PATTERN = Rules(split_at_communication={})
 
 

@@ -99,7 +99,7 @@ def test_the_mpi_librarys_own_calls_are_none_of_the_applications(
 def test_a_run_of_one_rank_has_its_collectives_too(
     family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They part the phases of that run as they do in larger ones."""
+    """They separate the phases of that run as they do in larger ones."""
     compiler, _, launcher = FAMILIES[family]
     need(f"libwavetank-trace-{family}.so", compiler, launcher[0])
     program = compile_c("bt_io.c", tmp_path / "bt_io", "-lm", compiler=compiler)

@@ -17,7 +17,7 @@ void wt_bands_in_file(const struct plan_view *view, struct band operations,
 /* How many bytes of memory an operation takes of which size bytes are moved; -1: more than can be. */
 int64_t wt_memory_span(const struct plan_view *memory, int64_t size);
 
-/* Bytes that lie one behind the other, put where memory has room between its gaps; and back. */
+/* Bytes that lie in sequence, put where memory has room between its gaps; and back. */
 void wt_memory_put(const struct plan_view *memory, char *with_gaps, const char *bytes, int64_t size);
 void wt_memory_take(const struct plan_view *memory, char *bytes, const char *with_gaps, int64_t size);
 

@@ -51,7 +51,7 @@ void wt_perform_empty_step(struct replay *r, const struct plan_step *step);
 
 void wt_verify_read(struct replay *r, const struct open_file *f, const char *buffer, int64_t position,
                     int64_t size, enum call call);
-/* What was read, one byte behind the other: where memory has gaps, until the next call of this. */
+/* What was read, byte after byte: where memory has gaps, until the next call of this. */
 const char *wt_packed(const struct replay *r, const struct plan_view *memory, const char *buffer,
                       int64_t size);
 char *wt_take_buffer(struct replay *r, int64_t size);

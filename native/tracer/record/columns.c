@@ -129,7 +129,7 @@ static uint8_t *put_patches(uint8_t *at, const int64_t *values, const struct pac
     return at;
 }
 
-/* The entries' lowest bits, one behind the other. places: of the entries that have more, unless it is NULL.
+/* The entries' lowest bits, in sequence. places: of the entries that have more, unless it is NULL.
  */
 static inline __attribute__((always_inline)) uint8_t *put_bits(uint8_t *at, const int64_t *values, unsigned n,
                                                                const struct packing *packing,

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wavetank.application import running, traced
-from wavetank.application.placing import place
+from wavetank.application.placement import place
 from wavetank.application.program import (
     Wanted,
     find_on,

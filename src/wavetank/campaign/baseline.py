@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from wavetank.campaign.plan import Application, Plan
-from wavetank.campaign.recall import current_comparison, recalled_plan
 from wavetank.campaign.results_folder import open_store
 from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.stored_campaign import current_comparison, stored_plan
 from wavetank.compare.baseline import Baseline, Kept
 from wavetank.compare.configuration import Configuration
 from wavetank.document import provenance
@@ -32,7 +32,7 @@ def baseline_of_folder(folder: Path) -> Baseline:
         SpecError: a copy of the campaign's files is damaged.
     """
     with open_store(folder) as store:
-        loaded, plan = recalled_plan(store)
+        loaded, plan = stored_plan(store)
         comparison = current_comparison(store)
         if not comparison.configurations:
             raise MeasurementError(

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.campaign.database import COMPARISON, SPEC
-from wavetank.campaign.recall import current_comparison
 from wavetank.campaign.results_folder import open_store
 from wavetank.campaign.served import Served, served_by
 from wavetank.campaign.spec import CampaignSpec, read_campaign
 from wavetank.campaign.store import Store
+from wavetank.campaign.stored_campaign import current_comparison
 from wavetank.cluster.guests.hypervisors import INCOMPARABLE
 from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.compare.configuration import Configuration

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from wavetank.campaign.course import Observer
 from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.progress import Observer
 from wavetank.campaign.store import Store
 from wavetank.cluster.host import RunningCluster
 from wavetank.cluster.interrupts import held_back

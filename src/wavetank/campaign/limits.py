@@ -112,7 +112,7 @@ def _configuration(key: Key) -> Configuration:
     return key.kernel_sha256, key.cluster_key, key.mapping
 
 
-class Purse:
+class Spending:
     """What a campaign has spent of its budget, over all its runs."""
 
     def __init__(

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from wavetank.application.own import OwnApplication
 from wavetank.application.own_performer import OwnPerformer, Way
 from wavetank.campaign.alternation import Room, blocks, why_not_side_by_side
-from wavetank.campaign.course import Course, Observer, Outcome, announcement, begin, label
 from wavetank.campaign.disturbed import Repeats, repeats_of
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.lifetime import (
@@ -25,6 +24,14 @@ from wavetank.campaign.lifetime import (
     take_down_leftovers,
 )
 from wavetank.campaign.plan import Plan, Run
+from wavetank.campaign.progress import (
+    CampaignProgress,
+    Observer,
+    Outcome,
+    announcement,
+    begin,
+    label,
+)
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Failure, Key, Store
 from wavetank.campaign.variant_files import bench_with_same_files, make_room
@@ -63,9 +70,9 @@ class _Site:
 
 @dataclass
 class _Campaign:
-    """A course, and what it is run with."""
+    """A progress, and what it is run with."""
 
-    course: Course
+    progress: CampaignProgress
     deployer: Deployer
     performer: Performer
     watch: MachineWatch | None
@@ -78,8 +85,8 @@ class _Campaign:
         """What is still to be measured on a cluster."""
         return [
             run
-            for run in self.course.plan.runs_on(cluster)
-            if not self.course.is_over(run) and run.key not in self.failed
+            for run in self.progress.plan.runs_on(cluster)
+            if not self.progress.is_over(run) and run.key not in self.failed
         ]
 
 
@@ -113,9 +120,9 @@ def run_campaign(
     Raises:
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
-    course = begin(spec, plan, store, observer, prices)
+    progress = begin(spec, plan, store, observer, prices)
     repeats = repeats_of(spec.repeat_disturbed, plan.n_measurements, store.n_disturbed())
-    campaign = _Campaign(course, deployer, performer, watch, repeats, make_own)
+    campaign = _Campaign(progress, deployer, performer, watch, repeats, make_own)
     take_down_leftovers(store, deployer, observer)
     waiting = [cluster for cluster in plan.clusters if campaign.left_on(cluster.name)]
     against = None
@@ -123,13 +130,13 @@ def run_campaign(
         against = why_not_side_by_side(spec.side_by_side, waiting, room)
     if against is None:
         _measure_together(campaign, waiting)
-        return course.outcome
+        return progress.outcome
     observer.says(f"clusters come up one after another, several times: {against}")
     for block in blocks(plan, spec.seed):
-        left = [run for run in block if not course.is_over(run) and course.rules.is_ready(run)]
+        left = [run for run in block if not progress.is_over(run) and progress.rules.is_ready(run)]
         if left and left[0].cluster not in campaign.closed:
             _measure_together(campaign, [plan.cluster(left[0].cluster)], left)
-    return course.outcome
+    return progress.outcome
 
 
 def _measure_together(
@@ -142,21 +149,21 @@ def _measure_together(
         clusters: that are up at the same time.
         runs: what is measured now; None: all that is left.
     """
-    course = campaign.course
+    progress = campaign.progress
     sites: dict[str, _Site] = {}
     with ExitStack() as outer:
         stack = ExitStack()
         outer.callback(_take_all_down, campaign, stack)
         for cluster in clusters:
             left = campaign.left_on(cluster.name)
-            if not course.afford(left, cluster.expected_up_s + course.expected_s(left[0])):
+            if not progress.afford(left, cluster.expected_up_s + progress.expected_s(left[0])):
                 campaign.closed.add(cluster.name)
                 continue
             own = stack.enter_context(ExitStack())
-            own.enter_context(course.holds.holding(cluster))
+            own.enter_context(progress.holds.holding(cluster))
             try:
                 running = own.enter_context(
-                    deployed(cluster, course.store, campaign.deployer, course.observer)
+                    deployed(cluster, progress.store, campaign.deployer, progress.observer)
                 )
             except NotUpError as error:
                 own.close()
@@ -165,7 +172,7 @@ def _measure_together(
                 continue
             sites[cluster.name] = _Site(cluster, running, own)
             _characterise(campaign, cluster, running)
-        planned = course.plan.runs if runs is None else runs
+        planned = progress.plan.runs if runs is None else runs
         _measure_runs(campaign, sites, [run for run in planned if run.cluster in sites])
 
 
@@ -177,48 +184,48 @@ def _take_all_down(campaign: _Campaign, stack: ExitStack) -> None:
 def _characterise(campaign: _Campaign, cluster: ClusterFacts, running: RunningCluster) -> None:
     """Measure the peaks once per cluster; without them there is no usage, and the campaign goes on."""
     if (
-        not campaign.course.spec.characterise
-        or cluster.key in campaign.course.store.characterisations()
+        not campaign.progress.spec.characterise
+        or cluster.key in campaign.progress.store.characterisations()
     ):
         return
-    campaign.course.observer.says(f"characterising the local file systems of {cluster.name}")
-    kernels = [application.kernel for application in campaign.course.plan.applications]
+    campaign.progress.observer.says(f"characterising the local file systems of {cluster.name}")
+    kernels = [application.kernel for application in campaign.progress.plan.applications]
     try:
         found = peaks_of(running, kernels, lambda _: None)
     except WavetankError as error:
-        campaign.course.observer.says(f"{cluster.name} was not characterised: {error}")
+        campaign.progress.observer.says(f"{cluster.name} was not characterised: {error}")
     else:
-        campaign.course.store.add_characterisation(cluster.key, found)
+        campaign.progress.store.add_characterisation(cluster.key, found)
 
 
 def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: NotUpError) -> None:
-    due = [run for run in left if campaign.course.rules.is_ready(run)]
-    campaign.course.n_failed += len(due)
+    due = [run for run in left if campaign.progress.rules.is_ready(run)]
+    campaign.progress.n_failed += len(due)
     for run in due:
-        campaign.course.miss(run)
+        campaign.progress.miss(run)
     cluster = left[0].cluster
     for application, mapping in dict.fromkeys((run.application, run.mapping) for run in left):
-        campaign.course.store.add_failure(Failure(application, cluster, mapping, str(error)))
-    campaign.course.observer.says(f"failed: {cluster}: {error}")
+        campaign.progress.store.add_failure(Failure(application, cluster, mapping, str(error)))
+    campaign.progress.observer.says(f"failed: {cluster}: {error}")
 
 
 def _measure_runs(campaign: _Campaign, sites: dict[str, _Site], runs: Sequence[Run]) -> None:
-    course = campaign.course
-    waiting, last, n_over = list(runs), "", len(course.rules.not_needed)
+    progress = campaign.progress
+    waiting, last, n_over = list(runs), "", len(progress.rules.not_needed)
     while waiting:
-        if n_over != len(course.rules.not_needed):
-            n_over = len(course.rules.not_needed)
+        if n_over != len(progress.rules.not_needed):
+            n_over = len(progress.rules.not_needed)
             _release(campaign, sites)
         run = waiting.pop(0)
-        if course.is_over(run) or run.cluster in campaign.closed:
+        if progress.is_over(run) or run.cluster in campaign.closed:
             continue
-        if not course.rules.is_ready(run):  # its round waits for what could not be measured
+        if not progress.rules.is_ready(run):  # its round waits for what could not be measured
             continue
-        if not course.afford(campaign.left_on(run.cluster), course.expected_s(run)):
+        if not progress.afford(campaign.left_on(run.cluster), progress.expected_s(run)):
             campaign.closed.add(run.cluster)
             _take_down(campaign, sites.pop(run.cluster))
             continue
-        if last in sites and last != run.cluster and not course.spec.flush:
+        if last in sites and last != run.cluster and not progress.spec.flush:
             _write_back(campaign, sites[last])
         last = run.cluster
         if _measure_run(campaign, sites[run.cluster], run):
@@ -248,53 +255,55 @@ def _write_back(campaign: _Campaign, site: _Site) -> None:
         for host in (*site.running.compute_hosts, *site.running.io_hosts):
             host.run(["sync"], timeout_s=300.0)
     except WavetankError as error:
-        campaign.course.observer.says(f"{site.facts.name} holds what it cannot write: {error}")
+        campaign.progress.observer.says(f"{site.facts.name} holds what it cannot write: {error}")
 
 
 def _measure_run(campaign: _Campaign, site: _Site, run: Run) -> bool:
     """Measure once, and keep the result; says whether it was disturbed and is to be made again."""
-    course = campaign.course
+    progress = campaign.progress
     started = time.monotonic()
-    course.observer.says(f"measuring {announcement(course, run)}")
+    progress.observer.says(f"measuring {announcement(progress, run)}")
     try:
         if run.application not in site.performers:
             site.performers[run.application] = _performer(campaign, site.running, run)
         performer = site.performers[run.application]
         if run.application not in site.benches:
             site.benches[run.application] = _set_up(campaign, site, run, performer)
-        make_room(site.benches, run.application, campaign.course.plan)
+        make_room(site.benches, run.application, campaign.progress.plan)
         measurement = measure(
             site.benches[run.application],
             run.mapping,
             performer,
             repetition=run.repetition,
             order=run.order,
-            cache=course.spec.cache,
-            seed=course.spec.seed,
-            watch_use=course.spec.watch_use,
+            cache=progress.spec.cache,
+            seed=progress.spec.seed,
+            watch_use=progress.spec.watch_use,
             watch=campaign.watch,
         ).model_copy(update={"application": run.application})
     except WavetankError as error:
         campaign.failed.add(run.key)
         lost = lost_nodes(site.running)
-        if course.record_failure(run, error, lost) or lost:
+        if progress.record_failure(run, error, lost) or lost:
             campaign.closed.add(run.cluster)
-            course.give_up(campaign.left_on(run.cluster), lost)
+            progress.give_up(campaign.left_on(run.cluster), lost)
         return False
     spent_s = time.monotonic() - started
     if campaign.repeats.again(run.key, measurement):
-        course.store.add_disturbed(run.key.cluster_key, spent_s)
+        progress.store.add_disturbed(run.key.cluster_key, spent_s)
         reasons = () if measurement.load is None else measurement.load.disturbed
-        course.observer.says(f"disturbed, and made again later: {label(run)}: {'; '.join(reasons)}")
+        progress.observer.says(
+            f"disturbed, and made again later: {label(run)}: {'; '.join(reasons)}"
+        )
         return True
     model = performer.model if isinstance(performer, OwnPerformer) else None
-    course.keep(run, measurement, spent_s, raw_of(performer), model)
+    progress.keep(run, measurement, spent_s, raw_of(performer), model)
     return False
 
 
 def _performer(campaign: _Campaign, running: RunningCluster, run: Run) -> Performer:
-    application = campaign.course.plan.application(run.application)
-    flush = campaign.course.spec.flush
+    application = campaign.progress.plan.application(run.application)
+    flush = campaign.progress.spec.flush
     if application.own is not None:
         return campaign.make_own(application.own, running, Way(flush=flush))
     if application.program in ("ior", "fio"):
@@ -303,15 +312,15 @@ def _performer(campaign: _Campaign, running: RunningCluster, run: Run) -> Perfor
 
 
 def _set_up(campaign: _Campaign, site: _Site, run: Run, performer: Performer) -> Bench:
-    application = campaign.course.plan.application(run.application)
+    application = campaign.progress.plan.application(run.application)
     folder = kernel_folder(application.kernel_sha256)
-    there = bench_with_same_files(site.benches, application, campaign.course.plan)
+    there = bench_with_same_files(site.benches, application, campaign.progress.plan)
     if isinstance(performer, OwnPerformer):
         bench = performer.set_up(application.kernel, folder)
     elif there is not None:
         bench = there
     else:
         bench = set_up(application.kernel, site.running, folder)
-    for _ in range(campaign.course.spec.warm_up):
+    for _ in range(campaign.progress.spec.warm_up):
         warm_up(bench, run.mapping, performer)
     return bench

@@ -115,11 +115,11 @@ def results(
 
     Example: wavetank campaign results results --format csv
     """
-    from wavetank.campaign.recall import current_comparison
     from wavetank.campaign.results_folder import open_store
+    from wavetank.campaign.stored_campaign import current_comparison
     from wavetank.cli.campaign_run import print_comparison
     from wavetank.cost.exchange import read_rate
-    from wavetank.interfere.recall import current_study, is_study
+    from wavetank.interfere.stored_study import current_study, is_study
 
     rate = None if currency is None else read_rate(currency)
     with open_store(folder) as store:

@@ -17,9 +17,9 @@ from wavetank.errors import MeasurementError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wavetank.campaign.course import Outcome
     from wavetank.campaign.load import Loaded
     from wavetank.campaign.plan import Forecast, Plan
+    from wavetank.campaign.progress import Outcome
     from wavetank.campaign.schedule import Schedule
     from wavetank.campaign.store import Store
     from wavetank.cli.progress import Progress
@@ -151,8 +151,8 @@ def _kept(loaded: Loaded, plan: Plan, store: Store) -> str:
 
 
 def _compare(loaded: Loaded, plan: Plan, store: Store) -> Comparison:
+    from wavetank.campaign.comparison import compare_campaign
     from wavetank.campaign.database import COMPARISON
-    from wavetank.campaign.judge import compare_campaign
 
     comparison = compare_campaign(loaded.spec, plan, store, loaded.prices, loaded.other_prices)
     comparison.write(store.folder / COMPARISON)

@@ -15,7 +15,7 @@ from wavetank.tables.table import Column, Definition, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wavetank.campaign.course import Outcome
+    from wavetank.campaign.progress import Outcome
     from wavetank.campaign.store import Store
     from wavetank.cli.progress import Progress
     from wavetank.compare.comparison import Comparison, NotMeasured
@@ -179,7 +179,7 @@ def _measure(loaded: LoadedStudy, plan: InterferePlan, store: Store, progress: P
 
 def _compare(loaded: LoadedStudy, plan: InterferePlan, store: Store) -> Comparison:
     from wavetank.campaign.database import COMPARISON
-    from wavetank.interfere.judge import compare_study
+    from wavetank.interfere.comparison import compare_study
 
     comparison = compare_study(loaded.spec, plan, store)
     comparison.write(store.folder / COMPARISON)

@@ -36,14 +36,14 @@ _LEVEL_SETS = (
     type=click.Choice(_LEVEL_SETS),
     default="mpiio",
     show_default=True,
-    help="Levels at which MPI communication between two operations parts phases.",
+    help="Levels at which MPI communication between two operations separates phases.",
 )
 @click.option(
     "--computation-gap",
     "gap_s",
     type=float,
     metavar="SECONDS",
-    help="Part phases where a rank does no I/O for this long, seconds.  [default: never]",
+    help="Separate phases where a rank does no I/O for this long, seconds.  [default: never]",
 )
 @click.option(
     "--similarity",

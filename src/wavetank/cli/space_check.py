@@ -102,7 +102,7 @@ def _mounted(space: Space, at: Path | None) -> Path:
     """Where the space is mounted.
 
     Raises:
-        UsageError: it is not mounted there, or never was ready.
+        UsageError: it is not mounted there, or was never ready.
     """
     from wavetank.service.csi.mounts import mounts_at
 

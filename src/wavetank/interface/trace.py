@@ -108,8 +108,8 @@ class Trace:
 
         Args:
             name: of the application, for titles; None: the program's.
-            split_at_communication: levels at which MPI communication between two calls parts phases.
-            computation_gap_s: part phases where a rank does no I/O for this long, seconds; None: never.
+            split_at_communication: levels at which MPI communication between two calls separates phases.
+            computation_gap_s: separate phases where a rank does no I/O for this long, seconds; None: never.
             similarity: ratios of size and displacement between which calls are similar; None asks for equality.
             levels: model these alone; None: all in the trace.
             pauses_s: keep pauses of at least this long, seconds; None: none.

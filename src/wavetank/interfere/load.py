@@ -14,7 +14,7 @@ from wavetank.campaign.load import ReadCluster, keep_clusters
 from wavetank.campaign.problems import Problems
 from wavetank.campaign.store import Store
 from wavetank.document import make_folder, write_whole
-from wavetank.interfere.placing import Group
+from wavetank.interfere.placement import Group
 from wavetank.interfere.plan import make_group
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
 from wavetank.kernel.construction.from_model import make_kernel

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wavetank.compare.blocks import Rates
-from wavetank.interfere.placing import Member
+from wavetank.interfere.placement import Member
 from wavetank.interfere.plan import Point
 from wavetank.measure.together_result import TogetherMeasurement
 

@@ -15,7 +15,7 @@ from itertools import combinations_with_replacement
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.compare.comparison import NotMeasured
 from wavetank.errors import KernelError
-from wavetank.interfere.placing import Group, Member, Placer, Sketch
+from wavetank.interfere.placement import Group, Member, Placer, Sketch
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
 from wavetank.kernel.construction.objects import object_kernel
 from wavetank.kernel.document.kernel import Kernel

@@ -6,14 +6,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from wavetank.campaign.course import GIVE_UP_AFTER, Observer, Outcome
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.lifetime import Deployer, NotUpError, deployed, take_down_leftovers
+from wavetank.campaign.progress import GIVE_UP_AFTER, Observer, Outcome
 from wavetank.campaign.store import Failure, Store
 from wavetank.cluster.host import RunningCluster
 from wavetank.compare.knobs import LAYOUT
 from wavetank.errors import WavetankError
-from wavetank.interfere.placing import Member
+from wavetank.interfere.placement import Member
 from wavetank.interfere.plan import InterferePlan, Point, forecast_s
 from wavetank.interfere.spec import InterfereSpec
 from wavetank.measure.disturbance import MachineWatch

@@ -307,10 +307,10 @@ def compactor(
 
     ``interleavings`` is False where the times of single operations matter.
     """
-    parting = codes_where(lambda op: rules.split_at_communication.get(op.level, False), ops)
+    separating = codes_where(lambda op: rules.split_at_communication.get(op.level, False), ops)
     calls = codes_where(lambda op: op.level == Level.MPIIO, ops)
     interleaved, seeks = kinds_of(ops)
     if not interleavings or rules.shortest_gap_s is not None:
         interleaved = np.zeros_like(interleaved)
-    kinds = OpKinds(*(codes.astype(np.uint8) for codes in (parting, calls, interleaved, seeks)))
+    kinds = OpKinds(*(codes.astype(np.uint8) for codes in (separating, calls, interleaved, seeks)))
     return Compactor(rules, kinds)

@@ -19,7 +19,7 @@ from wavetank.trace.schema import LEVEL_NAMES, BoolArray, Level
 
 LEVELS = {LEVEL_NAMES[level]: level for level in (Level.POSIX, Level.MPIIO)}
 LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("posix", "mpiio")}
-"""Levels at which communication parts phases, by the word for them."""
+"""Levels at which communication separates phases, by the word for them."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Rules:
     """How phases are split.
 
     Attributes:
-        split_at_communication: by level; MPI communication between two operations parts them.
-        split_at_computation_s: seconds without I/O that part two operations; None: never.
+        split_at_communication: by level; MPI communication between two operations separates them.
+        split_at_computation_s: seconds without I/O that separate two operations; None: never.
         similarity: least and greatest ratio of similar values; None asks for equality.
         levels: those that are modelled; None: all that the trace has.
         pauses_s: seconds without I/O from which on a pause is kept in the programs; None: none is.
@@ -113,7 +113,7 @@ def rules_of(
     """
     if communication not in LEVEL_SETS:
         raise UsageError(
-            f"{communication!r} names no levels at which communication parts phases. Choose one of {', '.join(LEVEL_SETS)}"
+            f"{communication!r} names no levels at which communication separates phases. Choose one of {', '.join(LEVEL_SETS)}"
         )
     for one in levels or ():
         if one not in LEVELS:

@@ -10,14 +10,14 @@ import yaml
 
 from wavetank.campaign.baseline import read_baseline
 from wavetank.campaign.database import SPEC
-from wavetank.campaign.recall import current_comparison
 from wavetank.campaign.results_folder import open_store
 from wavetank.campaign.store import Store
+from wavetank.campaign.stored_campaign import current_comparison
 from wavetank.compare.comparison import Comparison
 from wavetank.compare.regression import Check, check
 from wavetank.errors import ReportError
 from wavetank.interfere.load import STUDY
-from wavetank.interfere.recall import current_study, is_study
+from wavetank.interfere.stored_study import current_study, is_study
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement

@@ -30,7 +30,7 @@ _CREATE = {"open": os.O_CREAT, "MPI_File_open": MpiMode.CREATE}
 
 
 class FilePerProcess:
-    """Each rank's bytes of a shared file lie in a file of its own, one behind the other."""
+    """Each rank's bytes of a shared file lie in a file of its own, in sequence."""
 
     name: ClassVar[str] = "file-per-process"
     title: ClassVar[str] = "files"

@@ -1,4 +1,4 @@
-"""A phase of one rank on a file of its own, in which its bytes lie one behind the other."""
+"""A phase of one rank on a file of its own, in which its bytes lie in sequence."""
 
 from __future__ import annotations
 

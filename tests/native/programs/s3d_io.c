@@ -1,5 +1,5 @@
 /* The I/O of S3D-IO with aggregated writes, without its chemistry: for each checkpoint a shared file, and in
- * it one collective write of all fields; the grid is parted along its slowest dimension. Usage: mpirun -n N
+ * it one collective write of all fields; the grid is divided along its slowest dimension. Usage: mpirun -n N
  * s3d_io PREFIX GRID CHECKPOINTS */
 #include <mpi.h>
 #include <stdio.h>

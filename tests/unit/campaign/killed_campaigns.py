@@ -10,7 +10,7 @@ from campaign_fakes import FakeDeployer, FakeObserver
 from measure_fakes import FakePerformer, abyss_kernel, abyss_result
 
 from wavetank.campaign.clusters import read_cluster
-from wavetank.campaign.judge import compare_campaign
+from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.load import keep_copies, load_campaign
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store

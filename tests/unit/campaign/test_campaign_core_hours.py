@@ -4,9 +4,9 @@ from measure_fakes import FakePerformer, abyss_result
 from pydantic import ValidationError
 
 from wavetank.campaign.clusters import facts_of
+from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.holding import Holds
-from wavetank.campaign.judge import compare_campaign
-from wavetank.campaign.limits import Purse
+from wavetank.campaign.limits import Spending
 from wavetank.campaign.plan import forecast, make_plan
 from wavetank.campaign.results_folder import forget, write_store
 from wavetank.campaign.run import run_campaign
@@ -41,18 +41,18 @@ def test_clusters_that_are_up_at_once_are_all_held(tmp_path):
     clock = Clock()
     with write_store(tmp_path) as store:
         holds = Holds(store, clock)
-        purse = Purse(Budget(core_hours=200.0), CLUSTERS, None, holds)
+        spending = Spending(Budget(core_hours=200.0), CLUSTERS, None, holds)
         with holds.holding(CLUSTERS[0]):
             clock.now += HOUR_S
             with holds.holding(CLUSTERS[1]):
                 clock.now += HOUR_S / 2
-                assert purse.spent_core_hours(store) == pytest.approx(24 * 1.5 + 40 * 0.5)
+                assert spending.spent_core_hours(store) == pytest.approx(24 * 1.5 + 40 * 0.5)
                 # 144 are left, and 64 cores are held: 2.25 hours.
-                assert purse.refuses(store, 2.24 * HOUR_S, CLUSTERS[0]) is None
-                refused = purse.refuses(store, 2.26 * HOUR_S, CLUSTERS[0])
+                assert spending.refuses(store, 2.24 * HOUR_S, CLUSTERS[0]) is None
+                refused = spending.refuses(store, 2.26 * HOUR_S, CLUSTERS[0])
                 assert refused == "the budget of 200 core-hours is spent (56 until now)"
         clock.now += 100 * HOUR_S  # nothing is held
-        assert purse.spent_core_hours(store) == pytest.approx(56)
+        assert spending.spent_core_hours(store) == pytest.approx(56)
 
 
 def test_what_was_held_counts_over_all_runs_until_it_is_forgotten(tmp_path):
@@ -64,9 +64,9 @@ def test_what_was_held_counts_over_all_runs_until_it_is_forgotten(tmp_path):
             holds.note()  # with each measurement: what a kill leaves
             assert store.held_s() == {CLUSTERS[0].key: HOUR_S}
     with write_store(tmp_path) as store:
-        assert Purse(None, CLUSTERS, None, Holds(store, clock)).spent_core_hours(store) == 24.0
+        assert Spending(None, CLUSTERS, None, Holds(store, clock)).spent_core_hours(store) == 24.0
         forget(store)
-        assert Purse(None, CLUSTERS, None, Holds(store, clock)).spent_core_hours(store) == 0.0
+        assert Spending(None, CLUSTERS, None, Holds(store, clock)).spent_core_hours(store) == 0.0
 
 
 def test_jobs_count_while_they_measure(tmp_path):
@@ -74,7 +74,7 @@ def test_jobs_count_while_they_measure(tmp_path):
         tmp_path
     ) as store:  # nothing is brought up: only times of measurements are known
         store.add_disturbed(CLUSTERS[0].key, HOUR_S)
-        assert Purse(None, CLUSTERS, None, Holds(store)).spent_core_hours(store) == 24.0
+        assert Spending(None, CLUSTERS, None, Holds(store)).spent_core_hours(store) == 24.0
 
 
 @pytest.mark.parametrize("side_by_side", [True, False])
@@ -98,7 +98,7 @@ def test_a_campaign_stops_in_order_and_goes_on_when_the_budget_is_raised(tmp_pat
 
 
 def test_a_cluster_that_would_take_too_many_cores_is_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("wavetank.campaign.course.Holds", lambda store: Holds(store, Clock()))
+    monkeypatch.setattr("wavetank.campaign.progress.Holds", lambda store: Holds(store, Clock()))
     # About 13 s are expected at first: 24 cores fit, 24 and 40 do not.
     outcome, comparison, deployer, _ = run(tmp_path, 24 * 30 / HOUR_S, side_by_side=True)
     assert outcome.n_measured == 6
@@ -114,7 +114,9 @@ def test_what_is_held_too_long_goes_down_before_the_campaign_ends(tmp_path, monk
         clock.now += HOUR_S
         return clock.now
 
-    monkeypatch.setattr("wavetank.campaign.course.Holds", lambda store: Holds(store, an_hour_later))
+    monkeypatch.setattr(
+        "wavetank.campaign.progress.Holds", lambda store: Holds(store, an_hour_later)
+    )
     outcome, _, deployer, observer = run(tmp_path, 500.0, side_by_side=True)
     assert 0 < outcome.n_measured < 12
     assert outcome.n_not_afforded == 12 - outcome.n_measured

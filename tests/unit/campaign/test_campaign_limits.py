@@ -4,8 +4,8 @@ import pytest
 from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, facts, spec
 from measure_fakes import FakePerformer, abyss_result
 
-from wavetank.campaign.judge import compare_campaign
-from wavetank.campaign.limits import Purse
+from wavetank.campaign.comparison import compare_campaign
+from wavetank.campaign.limits import Spending
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
@@ -101,15 +101,15 @@ def test_what_was_spent_before_counts(tmp_path):
     clusters = [facts("nfs")]
     with write_store(tmp_path) as store:
         store.add_deployment("key-nfs", "nfs", 100.0)
-        purse = Purse(Budget(time=101.0), clusters, None)
-        assert purse.spent_s(store) == 100.0
-        assert purse.refuses(store, 2.0, clusters[0]) is not None
-        assert purse.refuses(store, 1.0, clusters[0]) is None
+        spending = Spending(Budget(time=101.0), clusters, None)
+        assert spending.spent_s(store) == 100.0
+        assert spending.refuses(store, 2.0, clusters[0]) is not None
+        assert spending.refuses(store, 1.0, clusters[0]) is None
 
 
 def test_without_a_budget_nothing_is_refused(tmp_path):
     with write_store(tmp_path) as store:
-        assert Purse(None, [], None).refuses(store, 1e9, facts("nfs")) is None
+        assert Spending(None, [], None).refuses(store, 1e9, facts("nfs")) is None
 
 
 @pytest.mark.parametrize("n", [1, 2])

@@ -11,7 +11,7 @@ from measure_fakes import FakePerformer, abyss_kernel, abyss_result
 from wavetank.application.own import OwnProgram, examine
 from wavetank.application.own_performer import OwnPerformer
 from wavetank.campaign.clusters import read_cluster
-from wavetank.campaign.judge import compare_campaign
+from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.load import keep_copies, load_campaign
 from wavetank.campaign.plan import Application, expected_s, make_plan
 from wavetank.campaign.results_folder import write_store

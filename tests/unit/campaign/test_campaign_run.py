@@ -4,8 +4,8 @@ import pytest
 from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, app, facts, spec
 from measure_fakes import FakeCluster, FakePerformer, Watch, abyss_result
 
+from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.comparison_notes import _method_notes
-from wavetank.campaign.judge import compare_campaign
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign

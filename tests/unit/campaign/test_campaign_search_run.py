@@ -2,7 +2,7 @@ import pytest
 from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, facts, spec
 from search_fakes import Timed
 
-from wavetank.campaign.judge import compare_campaign
+from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.plan import forecast, make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign

@@ -7,7 +7,7 @@ from kernel_models import abyss, at_random, btio, file_per_process, written
 from measure_fakes import FakePerformer, phase_result, replay_result
 
 from wavetank.campaign.clusters import read_cluster
-from wavetank.campaign.judge import compare_campaign
+from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.limits import _pairs
 from wavetank.campaign.load import keep_copies, load_campaign, with_variants
 from wavetank.campaign.plan import make_plan, why_not

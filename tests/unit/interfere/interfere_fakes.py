@@ -6,7 +6,7 @@ from campaign_fakes import FakeDeployer, FakeObserver, facts
 from measure_fakes import FakeCluster
 
 from wavetank.campaign.results_folder import write_store
-from wavetank.interfere.judge import compare_study
+from wavetank.interfere.comparison import compare_study
 from wavetank.interfere.plan import make_group, make_plan
 from wavetank.interfere.run import run_study
 from wavetank.interfere.spec import InterfereSpec

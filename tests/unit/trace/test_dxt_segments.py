@@ -1,4 +1,4 @@
-"""Records of a DXT module, one behind the other: all of them are found, and what is cut short is refused."""
+"""Records of a DXT module, in sequence: all of them are found, and what is cut short is refused."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -83,7 +83,7 @@ def test_each_byte_is_in_one_part_at_one_place(kernel_of, name):
     for part, there in place.values():
         parts.setdefault(part, set()).add(there)
     assert len(parts) == base.n_ranks
-    assert all(held == set(range(len(held))) for held in parts.values())  # one behind the other
+    assert all(held == set(range(len(held))) for held in parts.values())  # in sequence
     assert {call for ours in performed(made).values() for _, _, call, *_ in ours} == {
         call for ours in performed(base).values() for _, _, call, *_ in ours
     }

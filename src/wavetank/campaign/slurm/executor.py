@@ -9,8 +9,8 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 
-from wavetank.campaign.course import Observer, Outcome, announcement, begin
 from wavetank.campaign.plan import Plan, Run
+from wavetank.campaign.progress import Observer, Outcome, announcement, begin
 from wavetank.campaign.slurm.allocation import remove_folder
 from wavetank.campaign.slurm.jobs import JOBS, Patience, QueuedCampaign, submission_of
 from wavetank.campaign.slurm.queue import (
@@ -69,9 +69,9 @@ def run_on_slurm(
         MeasurementError: Slurm refuses every job or does not answer any more; jobs that are in the
             queue then go on, and the next run of the campaign collects them.
     """
-    course = begin(spec, plan, store, observer, prices)
+    progress = begin(spec, plan, store, observer, prices)
     slurm = QueuedCampaign(
-        course=course,
+        progress=progress,
         queue=queue,
         specs={cluster.name: cluster for cluster in clusters},
         options=tuple(options),
@@ -89,7 +89,7 @@ def run_on_slurm(
         _cancel_all(slurm)
         raise
     _clean_up(slurm)
-    return course.outcome
+    return progress.outcome
 
 
 def _forget(slurm: QueuedCampaign) -> None:
@@ -126,11 +126,11 @@ def _adopt(slurm: QueuedCampaign, runs: Sequence[Run]) -> None:
             slurm.under_way[job.task] = (run, job.job_id)
     slurm.queue.cancel(unknown)
     if slurm.under_way:
-        slurm.course.observer.says(
+        slurm.progress.observer.says(
             f"{len(slurm.under_way)} jobs of an earlier run are in the queue: going on with them"
         )
     for run in runs:
-        if slurm.course.is_over(run):
+        if slurm.progress.is_over(run):
             slurm.folder(run).discard()
         elif task_id(run.key) not in slurm.under_way and slurm.folder(run).has_result():
             _collect(slurm, run)
@@ -149,13 +149,13 @@ def _work(slurm: QueuedCampaign, runs: Sequence[Run]) -> None:
 
 def _submit(slurm: QueuedCampaign, runs: Sequence[Run]) -> None:
     """Put what waits into the queue, as far as budget and queue allow."""
-    course = slurm.course
+    progress = slurm.progress
     for run in runs:
         if not slurm.waits(run):
             continue
         if len(slurm.under_way) >= MOST_QUEUED:
             return
-        queued_s = sum(course.expected_s(other) for other, _ in slurm.under_way.values())
+        queued_s = sum(progress.expected_s(other) for other, _ in slurm.under_way.values())
         if not _affordable(slurm, run, runs, queued_s):
             continue
         try:
@@ -174,17 +174,17 @@ def _submit(slurm: QueuedCampaign, runs: Sequence[Run]) -> None:
 
 def _affordable(slurm: QueuedCampaign, run: Run, runs: Sequence[Run], queued_s: float) -> bool:
     """Whether the budget allows one more job; when it never will, what is left is set aside."""
-    course = slurm.course
-    if course.spec.budget is None:
+    progress = slurm.progress
+    if progress.spec.budget is None:
         return True
-    cluster = course.plan.cluster(run.cluster)
-    needed_s = queued_s + course.expected_s(run)
-    if course.purse.refuses(course.store, needed_s, cluster) is None:
+    cluster = progress.plan.cluster(run.cluster)
+    needed_s = queued_s + progress.expected_s(run)
+    if progress.spending.refuses(progress.store, needed_s, cluster) is None:
         return True
     if slurm.under_way:
         return False  # what is under way may take less than expected
     rest = [each for each in runs if each.cluster == run.cluster and slurm.waits(each)]
-    course.afford(rest, needed_s)
+    progress.afford(rest, needed_s)
     slurm.set_aside.update(each.key for each in rest)
     return False
 
@@ -199,15 +199,15 @@ def _look(slurm: QueuedCampaign) -> bool:
             slurm.gone_since.pop(task, None)
             if job.state == "RUNNING" and task not in slurm.announced:
                 slurm.announced.add(task)
-                slurm.course.observer.says(
-                    f"job {job_id} is measuring {announcement(slurm.course, run)}"
+                slurm.progress.observer.says(
+                    f"job {job_id} is measuring {announcement(slurm.progress, run)}"
                 )
             continue
         changed |= _ended(slurm, task, run, job_id)
     needless = {
         job_id
         for task, (run, job_id) in slurm.under_way.items()
-        if run.key in slurm.course.rules.not_needed and queued.get(task, _NONE).state == "PENDING"
+        if run.key in slurm.progress.rules.not_needed and queued.get(task, _NONE).state == "PENDING"
     }
     slurm.queue.cancel(needless)
     return changed
@@ -233,7 +233,7 @@ def _patiently(slurm: QueuedCampaign) -> list[QueuedJob]:
                     f"{error}. {len(slurm.under_way)} jobs may still run; run the same command "
                     "again to collect their results"
                 ) from error
-            slurm.course.observer.says(f"waiting for Slurm: {error}")
+            slurm.progress.observer.says(f"waiting for Slurm: {error}")
             slurm.patience.sleep(LOOK_S[1])
 
 
@@ -249,7 +249,7 @@ def _ended(slurm: QueuedCampaign, task: str, run: Run, job_id: str) -> bool:
     if "COMPLETED" in end and slurm.patience.clock() - since < LATE_FILE_S:
         return False
     del slurm.under_way[task]
-    if slurm.course.is_over(run):  # cancelled because it was not needed any more
+    if slurm.progress.is_over(run):  # cancelled because it was not needed any more
         folder.discard()
         return True
     said = folder.failure() or folder.last_words()
@@ -267,14 +267,14 @@ def _collect(slurm: QueuedCampaign, run: Run) -> None:
         folder.discard()
         _failed(slurm, run, error)
         return
-    slurm.course.keep(run, measurement, spent_s, raw)
+    slurm.progress.keep(run, measurement, spent_s, raw)
     folder.discard()
 
 
 def _failed(slurm: QueuedCampaign, run: Run, error: WavetankError) -> None:
     """Record a failure; after several in a row all that is left on its cluster is given up."""
     slurm.set_aside.add(run.key)
-    if not slurm.course.record_failure(run, error):
+    if not slurm.progress.record_failure(run, error):
         return
     queued = {
         task: job_id
@@ -284,18 +284,18 @@ def _failed(slurm: QueuedCampaign, run: Run, error: WavetankError) -> None:
     slurm.queue.cancel(queued.values())
     for task in queued:
         slurm.folder(slurm.under_way.pop(task)[0]).discard()
-    rest = [each for each in slurm.course.plan.runs_on(run.cluster) if slurm.waits(each)]
+    rest = [each for each in slurm.progress.plan.runs_on(run.cluster) if slurm.waits(each)]
     slurm.set_aside.update(each.key for each in rest)
-    slurm.course.give_up(rest)
+    slurm.progress.give_up(rest)
 
 
 def _cancel_all(slurm: QueuedCampaign) -> None:
     """Take all jobs out of the queue, and then what they left on the mounted file systems."""
     if slurm.under_way:
-        slurm.course.observer.says(f"cancelling {len(slurm.under_way)} jobs")
+        slurm.progress.observer.says(f"cancelling {len(slurm.under_way)} jobs")
     slurm.queue.cancel([job_id for _, job_id in slurm.under_way.values()])
     if not _ends(slurm):
-        slurm.course.observer.says(
+        slurm.progress.observer.says(
             "jobs are still ending: their files stay, and the next run removes them"
         )
         return
@@ -311,5 +311,5 @@ def _clean_up(slurm: QueuedCampaign) -> None:
         try:
             remove_folder(spec)
         except WavetankError as error:
-            slurm.course.observer.says(f"files of {name} are left: {error}")
-    shutil.rmtree(slurm.course.store.folder / JOBS, ignore_errors=True)
+            slurm.progress.observer.says(f"files of {name} are left: {error}")
+    shutil.rmtree(slurm.progress.store.folder / JOBS, ignore_errors=True)

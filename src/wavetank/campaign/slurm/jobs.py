@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wavetank.campaign.course import Course
 from wavetank.campaign.plan import Run
+from wavetank.campaign.progress import CampaignProgress
 from wavetank.campaign.slurm.queue import Queue, Submission
 from wavetank.campaign.slurm.task import Task, TaskFolder, task_id
 from wavetank.campaign.store import Key
@@ -36,7 +36,7 @@ class Patience:
 class QueuedCampaign:
     """A campaign in the queue."""
 
-    course: Course
+    progress: CampaignProgress
     queue: Queue
     specs: dict[str, ClusterSpec]
     options: tuple[str, ...]
@@ -49,19 +49,19 @@ class QueuedCampaign:
     @property
     def name(self) -> str:
         """Of all jobs of this campaign, and of no others."""
-        folder = self.course.store.folder.resolve()
+        folder = self.progress.store.folder.resolve()
         mark = hashlib.sha256(str(folder).encode()).hexdigest()[:8]
-        return f"wavetank-{self.course.spec.name}-{mark}"
+        return f"wavetank-{self.progress.spec.name}-{mark}"
 
     def folder(self, run: Run) -> TaskFolder:
         """Of a measurement's job."""
-        return TaskFolder(self.course.store.folder.resolve() / JOBS / task_id(run.key))
+        return TaskFolder(self.progress.store.folder.resolve() / JOBS / task_id(run.key))
 
     def waits(self, run: Run) -> bool:
         """Whether a measurement is to be submitted now."""
         return (
-            not self.course.is_over(run)
-            and self.course.rules.is_ready(run)
+            not self.progress.is_over(run)
+            and self.progress.rules.is_ready(run)
             and run.key not in self.set_aside
             and task_id(run.key) not in self.under_way
         )
@@ -73,26 +73,26 @@ def submission_of(slurm: QueuedCampaign, run: Run) -> Submission:
     Raises:
         DocumentError: the folder cannot be made.
     """
-    course, spec = slurm.course, slurm.specs[run.cluster]
+    progress, spec = slurm.progress, slurm.specs[run.cluster]
     folder = slurm.folder(run)
     folder.prepare(
         Task(
             application=run.application,
-            kernel=course.store.kernel_path(run.application).resolve(),
+            kernel=progress.store.kernel_path(run.application).resolve(),
             cluster=spec,
-            program=course.plan.application(run.application).program,
+            program=progress.plan.application(run.application).program,
             mapping=run.mapping,
-            cache=course.spec.cache,
-            flush=course.spec.flush,
-            pauses=course.spec.pauses,
+            cache=progress.spec.cache,
+            flush=progress.spec.flush,
+            pauses=progress.spec.pauses,
             repetition=run.repetition,
             order=run.order,
-            seed=course.spec.seed,
-            warm_up=course.spec.warm_up,
+            seed=progress.spec.seed,
+            warm_up=progress.spec.warm_up,
             placements=folder.path.parent,
         )
     )
-    minutes = math.ceil(TIME_FACTOR * course.expected_s(run) / 60)
+    minutes = math.ceil(TIME_FACTOR * progress.expected_s(run) / 60)
     return Submission(
         task=task_id(run.key),
         name=slurm.name,

@@ -72,7 +72,7 @@ class Qemu:
     def line(self, guest: Guest, image: Path, initial_root: Path) -> list[str]:
         """The command line with a kernel and what that needs before it sees its root.
 
-        Disks go past this machine's page cache: their devices have limits, and what is cached here would have none.
+        Disks bypass this machine's page cache: their devices have limits, and what is cached here would have none.
         """
         bus = "device" if self.with_kvm else "pci"
         words = start(self.with_kvm, math.ceil(guest.vcpus), guest.memory_bytes // MIB, image, initial_root)  # fmt: skip

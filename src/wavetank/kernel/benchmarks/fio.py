@@ -169,7 +169,7 @@ class FioPlan:
 
 
 def escaped(path: str) -> str:
-    """A path in a job file: a colon would part two of them."""
+    """A path in a job file: a colon would separate two of them."""
     return path.replace(":", "\\:")
 
 

@@ -26,7 +26,7 @@ from wavetank.kernel.document.operations import (
 from wavetank.kernel.fidelity.members import member_differences
 from wavetank.kernel.fidelity.names import names_differences, size_differences
 from wavetank.kernel.fidelity.order import OrderFidelity, compare_order
-from wavetank.kernel.fidelity.parts import parted_differences
+from wavetank.kernel.fidelity.parts import separated_differences
 from wavetank.kernel.fidelity.phase_operations import found_alike, rank_differences
 from wavetank.kernel.fidelity.waiting import waiting_differences
 from wavetank.kernel.lowering.plan_reader import PlannedRun, read_plan
@@ -118,7 +118,7 @@ def _beside_phases(
         others = f" (and {len(order.differences) - 1} more)" if len(order.differences) > 1 else ""
         differences.append(f"rank {rank}{others}: {what}")
     differences += [*size_differences(plan, model), *names_differences(plan, kernel)]
-    differences += [f"rank {rank}: {what}" for rank, what in parted_differences(plan)]
+    differences += [f"rank {rank}: {what}" for rank, what in separated_differences(plan)]
     differences += waiting_differences(plan, kernel)
     if not (order.n_model or order.n_kernel or differences):
         return []

@@ -1,4 +1,4 @@
-"""Where a plan's ticks part phases: between two that only messages parted, and never within one."""
+"""Where a plan's ticks separate phases: between two that only messages separated, and never within one."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from wavetank.model.document.program import DataStep, Step, SyncStep
 from wavetank.model.document.step_walks import unrolled
 
 
-def parted_differences(plan: PlannedRun) -> Iterator[tuple[int, str]]:
-    """(rank, sentence) of each rank whose phases are parted elsewhere than in the model."""
+def separated_differences(plan: PlannedRun) -> Iterator[tuple[int, str]]:
+    """(rank, sentence) of each rank whose phases are separated elsewhere than in the model."""
     for ranks, steps in plan.each_program():
         if (sentence := _first_difference(plan, steps)) is not None:
             yield from ((rank, sentence) for rank in sorted(ranks))

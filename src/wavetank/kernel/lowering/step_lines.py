@@ -68,7 +68,7 @@ class ProgramLines:
         for step, following in pairwise((*steps, after)):
             if isinstance(step, DataStep):
                 before, self._latest = self._latest, self._phases[step.ph_id]
-                if _was_parted(before, self._latest):
+                if _was_separated(before, self._latest):
                     yield f"{indent}tick"
                 yield f"{indent}data {step.ph_id} {step.n} {_optional(step.handle)} {int(step.single)} {step.null_seeks}"
             elif isinstance(step, FileStep):
@@ -92,11 +92,11 @@ class ProgramLines:
                 yield from self._of_repeat(step, depth)
 
     def _of_repeat(self, repeat: RepeatStep, depth: int) -> Iterator[str]:
-        """The lines of a repeat. A tick that parts only its first repetition from what is before stands before it."""
+        """The lines of a repeat. A tick that separates only its first repetition from what is before stands before it."""
         indent = " " * depth
         first, last = self._first_data(repeat.steps), self._last_data(repeat.steps, self._latest)
-        at_entry = first is not None and _was_parted(self._latest, first)
-        between = first is not None and repeat.times > 1 and _was_parted(last, first)
+        at_entry = first is not None and _was_separated(self._latest, first)
+        between = first is not None and repeat.times > 1 and _was_separated(last, first)
         if at_entry and not between:
             yield f"{indent}tick"
         if at_entry != between:
@@ -167,8 +167,8 @@ class ProgramLines:
         )
 
 
-def _was_parted(before: Phase | None, phase: Phase) -> bool:
-    """Whether only messages between ranks, which a replay does not send, part a phase from the one before."""
+def _was_separated(before: Phase | None, phase: Phase) -> bool:
+    """Whether only messages between ranks, which a replay does not send, separate a phase from the one before."""
     return (
         before is not None
         and phase.level == "mpiio"

@@ -204,10 +204,10 @@ def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> 
         for name, model in (("a", a), ("b", b))
     }
     if not sight.communication and a.source != b.source:
-        parted = [name for name, levels in splits.items() if levels and name not in sight.blind]
-        if parted:
+        separated = [name for name, levels in splits.items() if levels and name not in sight.blind]
+        if separated:
             found.append(
-                f"one trace counts no communication, and the phases of {parted[0]} are parted by it: extract it "
+                f"one trace counts no communication, and the phases of {separated[0]} are separated by it: extract it "
                 "with --split-at-communication none to compare them"
             )
     elif a.boundaries != b.boundaries or _other_thresholds(a, b):

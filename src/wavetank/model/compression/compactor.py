@@ -47,8 +47,8 @@ class Compactor:
     """Compacts the chunks of one run, one after another.
 
     Args:
-        rules: what is worth it, what is similar, which levels communication parts.
-        kinds: of operations, what parts them and what may be interleaved; None: nothing.
+        rules: what is worth it, what is similar, which levels communication separates.
+        kinds: of operations, what separates them and what may be interleaved; None: nothing.
     """
 
     def __init__(
@@ -153,13 +153,13 @@ class Compactor:
     def _barriers(survey: Survey) -> Int64Array:
         """Operations that no block holds together with the one before."""
         flags = survey.flags[:-1]
-        if survey.n_parting and survey.n_talks:
-            parted = (flags & (Flag.JOINABLE | Flag.TALKS)) != Flag.JOINABLE
+        if survey.n_separating and survey.n_talks:
+            separated = (flags & (Flag.JOINABLE | Flag.TALKS)) != Flag.JOINABLE
         elif survey.n_barriers:
-            parted = (flags & Flag.JOINABLE) == 0
+            separated = (flags & Flag.JOINABLE) == 0
         else:
             return np.zeros(0, dtype=np.int64)
-        return 1 + np.flatnonzero(parted)
+        return 1 + np.flatnonzero(separated)
 
     def _regions(
         self,
@@ -219,23 +219,23 @@ class Compactor:
         """Keep in mind the last operation of a chunk, which is interleaved."""
         op = table.op[-1]
         self._behind = Before(
-            int(table.rank[-1]), int(table.tick[-1]), bool(self.kinds.calls[op]), bool(self.kinds.parting[op])
+            int(table.rank[-1]), int(table.tick[-1]), bool(self.kinds.calls[op]), bool(self.kinds.separating[op])
         )  # fmt: skip
 
     def _goes_on(self, before: Before, table: Folded) -> bool:
-        """Whether nothing parts a chunk's first operation from the last one before."""
+        """Whether nothing separates a chunk's first operation from the last one before."""
         call, ticks = bool(self.kinds.calls[table.op[0]]), int(table.tick[0]) - before.tick
         if int(table.rank[0]) != before.rank or call != before.is_call:
             return False
-        return ticks == 1 if call else not (ticks > 0 and self.kinds.parting[table.op[0]])
+        return ticks == 1 if call else not (ticks > 0 and self.kinds.separating[table.op[0]])
 
     def _mixed_regions(self, survey: Survey, covered: BoolArray) -> Regions | None:
-        """Ranges of single operations with nothing between that parts them, in which their kinds change often."""
+        """Ranges of single operations with nothing between that separates them, in which their kinds change often."""
         flags, code = survey.flags, survey.code
-        parted = (flags[:-1] & Flag.PARTED) > 0
+        separated = (flags[:-1] & Flag.SEPARATED) > 0
         if covered.any():
-            parted |= covered[1:] != covered[:-1]
-        edges = np.concatenate([[0], 1 + np.flatnonzero(parted), [len(flags)]])
+            separated |= covered[1:] != covered[:-1]
+        edges = np.concatenate([[0], 1 + np.flatnonzero(separated), [len(flags)]])
         low, high = edges[:-1], edges[1:]
         some = (
             ((flags[low] & Flag.INTERLEAVABLE) > 0)

@@ -24,7 +24,7 @@ def _no_rows() -> Int64Array:
 
 @dataclass(frozen=True)
 class Interleaving:
-    """The order of operations whose rows lie substream by substream, one behind the other.
+    """The order of operations whose rows lie substream by substream, in sequence.
 
     Attributes:
         first: number of its first substream.

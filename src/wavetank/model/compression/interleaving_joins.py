@@ -1,4 +1,4 @@
-"""Interleavings of neighbouring chunks as one: the substreams of one file and call one behind the other.
+"""Interleavings of neighbouring chunks as one: the substreams of one file and call in sequence.
 
 Reads and leaves a ``Folded`` table. So what follows has as many rows to look at as there are substreams, not chunks.
 """

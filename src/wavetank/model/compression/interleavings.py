@@ -107,7 +107,7 @@ def interleave(
     Args:
         chunk: the chunk.
         found: in it.
-        regions: of operations of one rank each, single and with nothing between that parts them.
+        regions: of operations of one rank each, single and with nothing between that separates them.
         by: what else is needed.
     """
     ids, pairs, number = _pairs(chunk, found, regions, by)

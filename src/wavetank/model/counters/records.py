@@ -300,7 +300,7 @@ def _blocks(
 
 
 def _sections(blocks: Sequence[_Block], n_opens: int) -> list[list[_Block]]:
-    """Blocks by the open that they go through; blocks are parted where there are more opens."""
+    """Blocks by the open that they go through; blocks are separated where there are more opens."""
     n_opens = max(n_opens, 1)
     if n_opens <= len(blocks):
         bounds = [number * len(blocks) // n_opens for number in range(n_opens + 1)]

@@ -181,7 +181,7 @@ def canonical_each(
     """``canonical`` of many short sequences of rows at once: all runs, and the first run of each with their number behind.
 
     Args:
-        rows: all sequences, one behind the other.
+        rows: all sequences, in sequence.
         starts: first row of each; each has one at least.
         unknown: of each sequence, whether its offsets are not known; None: all are.
     """

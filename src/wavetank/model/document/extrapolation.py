@@ -34,7 +34,7 @@ class NotExtrapolated(Record):
 class Extrapolation(Record):
     """Where an extrapolated model comes from."""
 
-    n_ranks: int = Field(description="processes of the run that never was")
+    n_ranks: int = Field(description="processes of the run, which was not traced")
     traced_np: tuple[int, ...] = Field(description="numbers of processes of the traced runs")
     n_checks: int = Field(description="the least of the fields' n_checks")
     fields: tuple[FittedField, ...] = ()

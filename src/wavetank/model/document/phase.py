@@ -213,7 +213,7 @@ class Phase(Record):
     says all places at once (``LinearOffsets``), so that a thousand ranks need no more phases than four.
 
     Why offsets exactly or as a list, and no approximation: a kernel is to make the same accesses. ``exact`` says whether
-    functions alone give back each event. Where none fits, the list has the places themselves.
+    functions alone give each event. Where none fits, the list has the places themselves.
 
     Why phases are apart from the order in which ranks go through them (``program``): the papers' phase says what is asked of
     storage, and is what people read. A replay needs the order as well, with all that lies between phases (decision 0201).
@@ -255,7 +255,7 @@ class Phase(Record):
     )
     exact: bool = Field(
         description="True when rs is the same in all repetitions and every offset list is LinearOffsets, and it is known which "
-        "calls were collective: unfolding gives back each event"
+        "calls were collective: unfolding gives each event"
     )
     moved_last: tuple[int, ...] | None = Field(
         default=None,

@@ -153,7 +153,7 @@ class ProcessStep(Record):
 
 
 class IrregularOrderStep(Record):
-    """Steps that alternate without a repeating order: which of a few different ones comes when. Files call it a mix."""
+    """Steps that alternate without a repeating order: which of a few different ones comes when. In files the step is ``mix``."""
 
     step: Literal["mix"] = "mix"
     steps: tuple[DataStep | FileStep, ...] = Field(description="the different ones")

@@ -77,12 +77,12 @@ class Rows:
 def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
     """Classify rows; part those whose operations the extraction must tell apart.
 
-    A row whose last operation moved nothing is parted from it. A row with communication between
-    its operations is unfolded where communication parts phases, and so are seeks to several places.
+    A row whose last operation moved nothing is separated from it. A row with communication between
+    its operations is unfolded where communication separates phases, and so are seeks to several places.
     """
     kinds, levels = _lookup(ops)
     table = _cut_irregular_loops(_part_empty_last(as_folded(table), kinds), kinds, levels, rules)
-    table = _unfold_parted(table, kinds, levels, rules)
+    table = _unfold_separated(table, kinds, levels, rules)
     while True:
         level = levels[table.op]
         kind = _classify(table, kinds)
@@ -105,22 +105,24 @@ def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
     )
 
 
-def _unfold_parted(table: Folded, kinds: UInt8Array, levels: UInt8Array, rules: Rules) -> Folded:
+def _unfold_separated(table: Folded, kinds: UInt8Array, levels: UInt8Array, rules: Rules) -> Folded:
     """Unfold rows in no loop with communication between their operations, and calls at several places."""
     level = levels[table.op]
     moves_data = _is_data(kinds[table.op]) & (table.moved > 0)
-    parted = (_comm_step(table, level) > 0) & _parting(rules)[level]
-    unfolded = (table.count > 1) & (table.loop == 0) & np.where(moves_data, parted, table.disp != 0)
+    separated = (_comm_step(table, level) > 0) & _separating(rules)[level]
+    unfolded = (
+        (table.count > 1) & (table.loop == 0) & np.where(moves_data, separated, table.disp != 0)
+    )
     unfolded &= ~taken_apart(table)  # of seeks such substreams say where they lead
     return unfold_rows(table, unfolded) if unfolded.any() else table
 
 
-def _parting(rules: Rules) -> BoolArray:
-    """By level, whether communication parts phases there."""
-    parting = np.zeros(256, dtype=bool)
+def _separating(rules: Rules) -> BoolArray:
+    """By level, whether communication separates phases there."""
+    separating = np.zeros(256, dtype=bool)
     for level, does in rules.split_at_communication.items():
-        parting[level] = does
-    return parting
+        separating[level] = does
+    return separating
 
 
 def _cut_irregular_loops(
@@ -128,7 +130,7 @@ def _cut_irregular_loops(
 ) -> Folded:
     """Unfold loops whose repetitions differ in more than a displacement; cut off what differs in the others.
 
-    Communication that parts phases, or calls that move nothing at a new place each time, make all repetitions
+    Communication that separates phases, or calls that move nothing at a new place each time, make all repetitions
     differ; of loops with seeks the first two and the last one stand apart, by which the others are judged.
     """
     found = blocks(table)
@@ -138,7 +140,7 @@ def _cut_irregular_loops(
     inside = found.of_row >= 0
     owner = found.of_row[inside]
     calls = np.bincount(owner, weights=level[inside] == Level.MPIIO, minlength=len(found))
-    talks = (table.tick_step[inside] > calls[owner]) & _parting(rules)[level[inside]]
+    talks = (table.tick_step[inside] > calls[owner]) & _separating(rules)[level[inside]]
     talks &= table.substream[inside] < 0
     kind = kinds[table.op[inside]]
     data = _is_data(kind) & (table.moved[inside] > 0)
@@ -198,7 +200,7 @@ def _is_data(kind: UInt8Array) -> BoolArray:
 def _comm_step(table: Folded, level: UInt8Array) -> Int64Array:
     # An MPI-IO call is one tick itself; the rest is communication.
     step = table.tick_step - (level == Level.MPIIO)
-    # Between the operations of a substream come those of the others; communication parts interleavings.
+    # Between the operations of a substream come those of the others; communication separates interleavings.
     return np.where((table.count > 1) & (table.substream < 0), np.maximum(step, 0), 0)
 
 

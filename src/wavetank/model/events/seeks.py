@@ -41,7 +41,7 @@ def find_null_seeks(
 ) -> tuple[UInt8Array, Folded, tuple[UInt8Array, Int64Array]]:
     """Tell seeks that leave the pointer where it is from those that move it.
 
-    The first seek of a folded row may move the pointer and the others not: it is parted.
+    The first seek of a folded row may move the pointer and the others not: it is separated.
     """
     seeks = kind == RowKind.SEEK
     if not seeks.any():
@@ -76,14 +76,14 @@ def find_null_seeks(
         & (arguments.seek_origin(table) == SEEK_CUR)
     )
     null = constant & (before == position)
-    parted = constant & ~null & (table.count > 1) & (table.loop == 0)
+    separated = constant & ~null & (table.count > 1) & (table.loop == 0)
     kind = kind.copy()
     kind[null] = RowKind.NULL_SEEK
-    if parted.any():
-        repeat = np.repeat(np.arange(len(table)), 1 + parted)
+    if separated.any():
+        repeat = np.repeat(np.arange(len(table)), 1 + separated)
         second = np.zeros(len(repeat), dtype=bool)
         second[1:] = repeat[1:] == repeat[:-1]
-        table = part_rows(table, parted, np.ones(len(table), dtype=np.int64))
+        table = part_rows(table, separated, np.ones(len(table), dtype=np.int64))
         kind = kind[repeat]
         kind[second] = RowKind.NULL_SEEK
         level, slot = columns

@@ -108,7 +108,7 @@ def loop_parts(
 
 
 def busy_of_members(chunk: Chunk[FoldTable], bounds: Int64Array, period: int) -> Int64Array:
-    """Time that each member of each part of a loop took in all, nanoseconds; the parts' one behind the other.
+    """Time that each member of each part of a loop took in all, nanoseconds; the parts' in sequence.
 
     Args:
         chunk: the chunk.
@@ -125,7 +125,7 @@ def busy_of_members(chunk: Chunk[FoldTable], bounds: Int64Array, period: int) ->
 
 @dataclass(frozen=True)
 class Stretch:
-    """Operations one behind the other.
+    """Operations in sequence.
 
     Attributes:
         asked: sum of their sizes, bytes.

@@ -55,7 +55,7 @@ class Stretches:
         )
 
     def gather(self, to: Int64Array) -> None:
-        """Copy them, one behind the other."""
+        """Copy them, in sequence."""
         if int(self.length.sum()) != len(to):
             raise ValueError(f"{int(self.length.sum())} numbers do not fit {len(to)} places")
         _library().wt_gather(

@@ -293,7 +293,7 @@ class Before:
     rank: int
     tick: int
     is_call: bool
-    is_parted: bool  # by communication
+    is_separated: bool  # by communication
 
 
 class _Unfinished(ctypes.Structure):
@@ -347,7 +347,7 @@ def continue_interleaving(
     seeks = bool((unfinished.role != Role.DATA).any())
     given = _Unfinished(
         len(unfinished), *(address(column) for column in columns), int(unfinished.owner.max()) + 1 if seeks else 0,
-        int(unfinished.stream.max()) + 1, before.rank, before.tick, before.is_call, before.is_parted, *no_order, often,
+        int(unfinished.stream.max()) + 1, before.rank, before.tick, before.is_call, before.is_separated, *no_order, often,
         address(order), address(scratch), laid,
     )  # fmt: skip
     where = [workspace.array(f"substreams.{name}", n, np.int64) for name in ("listed", "sized")]

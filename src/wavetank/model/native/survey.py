@@ -28,7 +28,7 @@ class Flag:
     LINKED: Final = 2  # joinable, and the same but for places and times
     TALKS: Final = 4  # communication lies between them
     INTERLEAVABLE: Final = 8  # an interleaving may hold it
-    PARTED: Final = (
+    SEPARATED: Final = (
         16  # no interleaving holds both: one of them interleavable, another rank, or communication
     )
 
@@ -63,7 +63,7 @@ class Kinds(ctypes.Structure):
     """struct wt_kinds."""
 
     _fields_ = tuple(
-        (name, ctypes.c_void_p) for name in ("parting", "calls", "interleaved", "seeks")
+        (name, ctypes.c_void_p) for name in ("separating", "calls", "interleaved", "seeks")
     )
 
 
@@ -74,7 +74,7 @@ class _Survey(ctypes.Structure):
         *((name, ctypes.c_void_p) for name in ("first", "begin", "end")),
         *(
             (name, ctypes.c_int64)
-            for name in ("n_codes", "n_runs", "n_barriers", "n_talks", "n_linked", "n_parting")
+            for name in ("n_codes", "n_runs", "n_barriers", "n_talks", "n_linked", "n_separating")
         ),
     )
 
@@ -128,7 +128,7 @@ class Workspace:
 class OpKinds:
     """By operation code, what the passes have to know: shape (256,), 0 or 1."""
 
-    parting: UInt8Array  # communication parts such operations
+    separating: UInt8Array  # communication separates such operations
     calls: UInt8Array  # ticks themselves: MPI-IO calls
     interleaved: UInt8Array
     seeks: UInt8Array
@@ -136,7 +136,10 @@ class OpKinds:
     def pointers(self) -> Kinds:
         """For C."""
         return Kinds(
-            *(address(getattr(self, name)) for name in ("parting", "calls", "interleaved", "seeks"))
+            *(
+                address(getattr(self, name))
+                for name in ("separating", "calls", "interleaved", "seeks")
+            )
         )
 
 
@@ -173,7 +176,7 @@ class Survey:
         n_barriers: rows that are not joinable with the next one.
         n_talks: rows between which and the next one lies communication.
         n_linked: rows that are linked with the next one.
-        n_parting: operations that communication parts.
+        n_separating: operations that communication separates.
     """
 
     flags: UInt8Array
@@ -185,7 +188,7 @@ class Survey:
     n_barriers: int
     n_talks: int
     n_linked: int
-    n_parting: int
+    n_separating: int
 
 
 def survey(
@@ -202,7 +205,7 @@ def survey(
     Args:
         chunk: the chunk.
         kinds: of operations.
-        gap_ns: shortest pause that parts operations; None: none does.
+        gap_ns: shortest pause that separates operations; None: none does.
         workspace: of the arrays.
         apart: by row, whether the one that comes next in the run is missing behind it; None: none is.
         equal_steps: from one operation to the next that make a run at least.
@@ -232,5 +235,5 @@ def survey(
     return Survey(
         flags, code, signature, first[: out.n_codes],
         begin[: out.n_runs].copy(), end[: out.n_runs].copy(),
-        out.n_barriers, out.n_talks, out.n_linked, out.n_parting,
+        out.n_barriers, out.n_talks, out.n_linked, out.n_separating,
     )  # fmt: skip

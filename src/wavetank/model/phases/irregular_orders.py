@@ -49,18 +49,18 @@ class Spans:
 
 
 def find_irregular_orders(
-    data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresholds
+    data: DataRows, separated: BoolArray, table: Folded, thresholds: Thresholds
 ) -> Spans:
     """Ranges of one stream in which several operations alternate without a repeating order.
 
     Args:
         data: operations by stream.
-        parted: shape (rows - 1,), whether a boundary lies between a row and the next.
+        separated: shape (rows - 1,), whether a boundary lies between a row and the next.
         table: all rows, of which some may be substreams of interleavings.
         thresholds: what is an irregular order.
     """
     none = np.zeros(0, dtype=np.int64)
-    turns = _candidates(_turns(data, parted, table, thresholds), thresholds)
+    turns = _candidates(_turns(data, separated, table, thresholds), thresholds)
     if not len(turns):
         return Spans(none, none)
     ordered, long = _orders(turns, thresholds)
@@ -96,23 +96,29 @@ def find_irregular_orders(
     np.maximum.at(high, of_segment, last_turn)
     start, stop = turns.start[low[chosen]], turns.stop[high[chosen]]
     for number in range(len(start)):
-        start[number] = _reach(data, parted, int(start[number]), -1, thresholds)
-        stop[number] = _reach(data, parted, int(stop[number]) - 1, 1, thresholds) + 1
+        start[number] = _reach(data, separated, int(start[number]), -1, thresholds)
+        stop[number] = _reach(data, separated, int(stop[number]) - 1, 1, thresholds) + 1
     return Spans(start, stop)
 
 
-def _reach(data: DataRows, parted: BoolArray, edge: int, way: int, thresholds: Thresholds) -> int:
+def _reach(
+    data: DataRows, separated: BoolArray, edge: int, way: int, thresholds: Thresholds
+) -> int:
     """The last row of an irregular order on one side: single operations beside it belong to it, unless a regular run begins with them."""
     for row in range(edge + way, edge + way * thresholds.mix_turns, way):
         behind, two = row + way, row + 2 * way
-        if not 0 <= behind < len(data) or parted[min(row, row - way)] or parted[min(row, behind)]:
+        if (
+            not 0 <= behind < len(data)
+            or separated[min(row, row - way)]
+            or separated[min(row, behind)]
+        ):
             return row - way
         if (data.block[row] >= 0) or data.count[row] > 1 or data.op[row] != data.op[behind]:
             return row - way
         near, _ = _ends(data, behind, way)
         if data.count[behind] > 1:
             step = int(data.disp[behind])
-        elif 0 <= two < len(data) and not parted[min(behind, two)]:
+        elif 0 <= two < len(data) and not separated[min(behind, two)]:
             step = way * (_ends(data, two, way)[0] - near)
         else:
             return row - way
@@ -127,7 +133,7 @@ def _ends(data: DataRows, row: int, way: int) -> tuple[int, int]:
     return ends if way > 0 else (ends[1], ends[0])
 
 
-def _turns(data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresholds) -> _Turns:
+def _turns(data: DataRows, separated: BoolArray, table: Folded, thresholds: Thresholds) -> _Turns:
     n = len(data)
     # From 0: a call through an open. From -1 down to -n: one of at most n loops. Below: an interleaving.
     symbol = (data.slot.astype(np.int64) << 8) | data.op
@@ -139,8 +145,8 @@ def _turns(data: DataRows, parted: BoolArray, table: Folded, thresholds: Thresho
         substreams = taken_apart(table)[data.row]
         symbol = np.where(substreams, -1 - n - interleavings_of(table)[data.row], symbol)
         weight[substreams] = thresholds.mix_turns
-    new = np.append(True, parted | (symbol[1:] != symbol[:-1]))
-    chain = np.cumsum(np.append(True, parted)) - 1
+    new = np.append(True, separated | (symbol[1:] != symbol[:-1]))
+    chain = np.cumsum(np.append(True, separated)) - 1
     start = np.flatnonzero(new)
     return _Turns(
         start, np.append(start[1:], n), chain[start], symbol[start], np.add.reduceat(data.count, start), weight[start]

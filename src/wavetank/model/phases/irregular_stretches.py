@@ -18,7 +18,7 @@ Columns = tuple[Int64Array, Int64Array, Int64Array]  # low, high, period
 def join_irregular(
     data: DataRows,
     symbol: Int64Array,
-    parted: BoolArray,
+    separated: BoolArray,
     ranges: Columns,
     rules: Rules,
     listed: BoolArray,
@@ -45,7 +45,7 @@ def join_irregular(
     long = (period == 1) & listed[first]
     scrap = one & (mixed | short | long)
     linked = np.zeros(len(low), dtype=bool)  # to the scrap before it
-    crosses = (data.first_op[first] == low) & np.append(True, parted)[first]
+    crosses = (data.first_op[first] == low) & np.append(True, separated)[first]
     linked[1:] = scrap[1:] & scrap[:-1] & ~crosses[1:] & (changes[first[1:]] == changes[last[:-1]])
     start = np.flatnonzero(~linked)
     stop = np.append(start[1:], len(low))

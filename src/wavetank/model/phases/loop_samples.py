@@ -1,4 +1,4 @@
-"""Stands in for long loops while patterns are looked for: as many repetitions as the rules can count.
+"""Samples of long loops, in which patterns are looked for: as many repetitions as the rules can count.
 
 Reads ``DataRows``; leaves rows without blocks in which each loop has its first and last repetitions only, and
 the way back from their operations to those of the loop. So the time to find patterns does not grow with repetitions.
@@ -16,20 +16,20 @@ from wavetank.trace.schema import UNKNOWN, Int64Array
 
 @dataclass(frozen=True)
 class Way:
-    """From operations of a stand-in to those of what it stands for."""
+    """From operations of a sample to those of the loops that it is of."""
 
     at: Int64Array  # operations from which on repetitions are left out, ascending
     skipped: Int64Array  # operations left out before and at each of them
 
     def back(self, operation: Int64Array) -> Int64Array:
-        """The operations that these stand for."""
+        """The operations of the loops that these are."""
         before = np.searchsorted(self.at, operation, side="right")
         total = np.concatenate([[0], self.skipped])
         found: Int64Array = operation + total[before]
         return found
 
 
-def stand_in(data: DataRows, most: int) -> tuple[DataRows, Way]:
+def sample_loops(data: DataRows, most: int) -> tuple[DataRows, Way]:
     """Rows without blocks, of each its first and last repetitions, ``most`` in all; and the way back."""
     none = np.zeros(0, dtype=np.int64)
     if not len(data.block_start):

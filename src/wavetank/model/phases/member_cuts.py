@@ -15,7 +15,7 @@ _SHORT, _TOGETHER = 1 << 10, 1 << 8
 
 
 def with_member_cuts(data: DataRows, patterns: Int64Array, rules: Rules) -> Int64Array:
-    """Patterns, parted where the displacement of a member changes.
+    """Patterns, separated where the displacement of a member changes.
 
     Args:
         data: operations by stream.
@@ -49,7 +49,7 @@ def _even(data: DataRows, patterns: Int64Array, rules: Rules) -> BoolArray:
     some = np.flatnonzero((length <= _SHORT) & (length >= 3 * period))
     for begin in range(0, len(some), _TOGETHER):
         mine = some[begin : begin + _TOGETHER]
-        # Operations of the patterns one behind the other; each is compared with the one two repetitions later.
+        # Operations of the patterns in sequence; each is compared with the one two repetitions later.
         n = length[mine]
         ends = np.cumsum(n)
         operation = np.repeat(low[mine] - ends + n, n) + np.arange(ends[-1])

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from wavetank.model.events.rows import Rows
 from wavetank.model.events.streams import DataRows, data_rows
 from wavetank.model.phases.irregular_orders import apart, find_irregular_orders, loops_inside
-from wavetank.model.phases.loop_samples import stand_in
+from wavetank.model.phases.loop_samples import sample_loops
 from wavetank.model.phases.loop_splitting import cut_at, without_loops
 from wavetank.model.phases.patterns import Ranges, boundaries, find_patterns
 from wavetank.model.rules import Rules
@@ -28,8 +28,8 @@ def find_ranges(
     ``several``: files that stand for several, which are used one after another.
     """
     table = rows.table
-    parted = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
-    spans = find_irregular_orders(data, parted, table, rules.thresholds)
+    separated = boundaries(data, table.start_ns[data.row], table.end_ns[data.row], rules)
+    spans = find_irregular_orders(data, separated, table, rules.thresholds)
     if len(loops := loops_inside(data, spans)):
         rows = without_loops(rows, data, loops)
         return find_ranges(rows, data_rows(rows, levels), levels, rules, several)
@@ -47,8 +47,8 @@ def find_ranges(
 
 
 def _patterns(rows: Rows, data: DataRows, rules: Rules, several: Collection[int]) -> Ranges:
-    proxy, way = stand_in(data, rules.thresholds.sampled_repetitions)
+    proxy, way = sample_loops(data, rules.thresholds.sampled_repetitions)
     table = rows.table
-    parted = boundaries(proxy, table.start_ns[proxy.row], table.end_ns[proxy.row], rules)
-    found = find_patterns(proxy, parted, rules, several)
+    separated = boundaries(proxy, table.start_ns[proxy.row], table.end_ns[proxy.row], rules)
+    found = find_patterns(proxy, separated, rules, several)
     return Ranges(way.back(found.low), way.back(found.high), found.period)

@@ -5,7 +5,7 @@ them. Ranges never cross a boundary, cover every operation once, and are the sam
 trace was folded. Source: method, section 2.
 
 How: neighbouring operations of the same kind and similar size are one stretch. Inside a stretch,
-displacements that change from one regular value to another part it. A part of ``Thresholds.run_operations``
+displacements that change from one regular value to another split it. A part of ``Thresholds.run_operations``
 operations or more stands alone unless a longer pattern repeats it (``nested_patterns``); between such parts a
 pattern of several operations is looked for, the one that covers most, the shortest of those that
 cover as much.
@@ -46,13 +46,13 @@ class Ranges:
 
 
 def find_patterns(
-    data: DataRows, parted: BoolArray, rules: Rules, several: Collection[int] = ()
+    data: DataRows, separated: BoolArray, rules: Rules, several: Collection[int] = ()
 ) -> Ranges:
     """Ranges of operations that repeat one pattern.
 
     Args:
         data: operations by stream.
-        parted: shape (rows - 1,), whether a boundary lies between a row and the next.
+        separated: shape (rows - 1,), whether a boundary lies between a row and the next.
         rules: what is similar.
         several: files that stand for several, which are used one after another.
     """
@@ -62,12 +62,12 @@ def find_patterns(
         return Ranges(none, none, none)
     symbol = _symbols(data)
     mixed = mixed_rows(data, rules)
-    linked = ~parted & (symbol[1:] == symbol[:-1]) & _similar_sizes(data, rules)
+    linked = ~separated & (symbol[1:] == symbol[:-1]) & _similar_sizes(data, rules)
     linked &= ~mixed[1:] & ~mixed[:-1]
-    together = _of_several(data, symbol, parted, several, rules) if len(several) else None
+    together = _of_several(data, symbol, separated, several, rules) if len(several) else None
     if together is not None:
         linked = np.where(
-            together[1:] & together[:-1], ~parted & (symbol[1:] == symbol[:-1]), linked
+            together[1:] & together[:-1], ~separated & (symbol[1:] == symbol[:-1]), linked
         )
         linked &= together[1:] == together[:-1]
     start = np.flatnonzero(np.append(True, ~linked))  # first row of each stretch
@@ -76,7 +76,7 @@ def find_patterns(
     low, high = _part_by_displacement(data, start[~whole], stop[~whole], rules)
     order = np.argsort(low)
     low, high = low[order], high[order]
-    patterns, low, high = find_nested(_stretches(data, symbol, parted, low, high), rules)
+    patterns, low, high = find_nested(_stretches(data, symbol, separated, low, high), rules)
     last = stop[whole] - 1
     ranges = [
         Ranges(*with_member_cuts(data, patterns, rules).T),
@@ -87,7 +87,7 @@ def find_patterns(
     # Short pieces next to each other, with no boundary between, may hold a longer pattern.
     short = high - low < rules.thresholds.run_operations
     with_next = np.zeros(len(low), dtype=bool)
-    with_next[:-1] = short[:-1] & short[1:] & _linked(data, parted, low, high)
+    with_next[:-1] = short[:-1] & short[1:] & _linked(data, separated, low, high)
     with_previous = np.append(False, with_next[:-1])
     alone = ~with_next & ~with_previous
     ranges.append(Ranges(low[alone], high[alone], np.ones(int(alone.sum()), dtype=np.int64)))
@@ -103,13 +103,13 @@ def find_patterns(
     )
     order = np.argsort(merged.low)
     columns = merged.low[order], merged.high[order], merged.period[order]
-    return Ranges(*join_irregular(data, symbol, parted, columns, rules, mixed))
+    return Ranges(*join_irregular(data, symbol, separated, columns, rules, mixed))
 
 
 def _of_several(
     data: DataRows,
     symbol: Int64Array,
-    parted: BoolArray,
+    separated: BoolArray,
     several: Collection[int],
     rules: Rules,
 ) -> BoolArray:
@@ -121,7 +121,7 @@ def _of_several(
     found = np.isin(data.file, list(several)) & (data.block < 0) & (data.listed < 0)
     if not found.any():
         return found
-    linked = ~parted & (symbol[1:] == symbol[:-1]) & found[1:] & found[:-1]
+    linked = ~separated & (symbol[1:] == symbol[:-1]) & found[1:] & found[:-1]
     start = np.flatnonzero(np.append(True, ~linked))
     stop = np.append(start[1:], len(data))
     long = (stop - start >= least) & found[start]
@@ -159,15 +159,15 @@ def boundaries(data: DataRows, start_ns: Int64Array, end_ns: Int64Array, rules: 
         end_ns: likewise.
         rules: what lies between two phases.
     """
-    parted: BoolArray = (data.stream[1:] != data.stream[:-1]) | (data.view[1:] != data.view[:-1])
+    separated: BoolArray = (data.stream[1:] != data.stream[:-1]) | (data.view[1:] != data.view[:-1])
     for level, splits in rules.split_at_communication.items():
         if splits:
-            parted |= (data.level[1:] == level) & (data.comm[1:] > data.comm[:-1])
+            separated |= (data.level[1:] == level) & (data.comm[1:] > data.comm[:-1])
     if rules.split_at_computation_s is not None:
         gap = start_ns[1:] - end_ns[:-1]
         known = (start_ns[1:] != UNKNOWN) & (end_ns[:-1] != UNKNOWN)
-        parted |= known & (gap > rules.split_at_computation_s * 1e9)
-    return parted
+        separated |= known & (gap > rules.split_at_computation_s * 1e9)
+    return separated
 
 
 def _symbols(data: DataRows) -> Int64Array:
@@ -175,19 +175,19 @@ def _symbols(data: DataRows) -> Int64Array:
     return (data.slot.astype(np.int64) << 8) | data.op
 
 
-def _linked(data: DataRows, parted: BoolArray, low: Int64Array, high: Int64Array) -> BoolArray:
+def _linked(data: DataRows, separated: BoolArray, low: Int64Array, high: Int64Array) -> BoolArray:
     """Whether each stretch is followed by the next one, with no boundary between: shape (stretches - 1,)."""
     row = np.searchsorted(data.first_op, low, side="right") - 1
-    crosses = (data.first_op[row] == low) & np.append(True, parted)[row]
+    crosses = (data.first_op[row] == low) & np.append(True, separated)[row]
     linked: BoolArray = (low[1:] == high[:-1]) & ~crosses[1:]
     return linked
 
 
 def _stretches(
-    data: DataRows, symbol: Int64Array, parted: BoolArray, low: Int64Array, high: Int64Array
+    data: DataRows, symbol: Int64Array, separated: BoolArray, low: Int64Array, high: Int64Array
 ) -> Stretches:
     row = np.searchsorted(data.first_op, low, side="right") - 1
-    return Stretches(low, high, symbol[row], data.size[row], _linked(data, parted, low, high))
+    return Stretches(low, high, symbol[row], data.size[row], _linked(data, separated, low, high))
 
 
 # --- one operation --------------------------------------------------------------------------------

@@ -61,7 +61,7 @@ def find_each(
     """``find_periods`` of many short sequences, by few calls of numpy for all of them.
 
     Args:
-        symbols: of all sequences, one behind the other; each from 0 to 2**40 - 1.
+        symbols: of all sequences, in sequence; each from 0 to 2**40 - 1.
         sizes: likewise.
         edges: where sequences begin, and the end of the last one.
         rules: what is similar.

@@ -42,7 +42,7 @@ def describe_small(data: DataRows, parts: Parts) -> list[Members]:
     part = np.repeat(np.arange(len(parts)), parts.high - parts.low)
     row = np.searchsorted(data.first_op, operation, side="right") - 1
     within = operation - data.first_op[row]
-    # Members of a part lie one behind the other, each with its repetitions in order.
+    # Members of a part lie in sequence, each with its repetitions in order.
     groups, first_group = int(parts.period.sum()), np.cumsum(parts.period) - parts.period
     group = first_group[part] + (operation - parts.low[part]) % parts.period[part]
     order = np.argsort(group, kind="stable")
@@ -79,6 +79,6 @@ def describe_small(data: DataRows, parts: Parts) -> list[Members]:
 
 
 def _each(length: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Where each of some stretches begins if they lie one behind the other, and the numbers of all their places."""
+    """Where each of some stretches begins if they lie in sequence, and the numbers of all their places."""
     starts = np.cumsum(length) - length
     return starts, np.arange(int(length.sum()), dtype=np.int64)

@@ -133,7 +133,7 @@ class InterleavedSteps:
         return found, np.ones(len(found), dtype=np.int64)
 
     def _in_order(self, index: Int64Array) -> tuple[Int64Array, Int64Array]:
-        """The same of rows one behind the other; where several phases share a row, piece by piece."""
+        """The same of rows in sequence; where several phases share a row, piece by piece."""
         symbol, count = self._symbol[index], self._count[index]
         low, members = self._low[index], self._members_of_row[index]
         shared = symbol == _SEVERAL

@@ -83,7 +83,7 @@ class Behaviours:
             model: the model.
             without: kinds of files to leave out, as ``file_kind`` says.
             joined: take phases of one call that follow on each other without anything between as one: where sizes
-                or distances part them, they part in other places at other process counts.
+                or distances separate them, they are separated in other places at other process counts.
         """
         self._model, self._joined = model, joined
         self._phases = {phase.ph_id: phase for phase in model.phases}
@@ -294,7 +294,7 @@ class _Reader:
             for phase in (one, other)
         ]
         parts = self._model.boundaries.split_at_communication.get(one.level, False)
-        # Between the ticks of two phases that communication parts lies more than their own calls.
+        # Between the ticks of two phases that communication separates lies more than their own calls.
         together = not parts or other.tick_first <= one.tick_last + 1
         return (
             whole

@@ -193,7 +193,7 @@ def _not_given_back(fit: Fit, grouped: Grouped, provenance: Provenance) -> list[
             NotExtrapolated(
                 ph_ids=(),
                 what=f"the run at np {n}",
-                reason=f"the functions do not give back what was traced there: {first.where}, {first.field} is "
+                reason=f"the functions do not reproduce what was traced there: {first.where}, {first.field} is "
                 f"{first.b} in place of {first.a}",
             )
             for first in compare_models(own_levels(_without_memory(model)), again).differences[:1]

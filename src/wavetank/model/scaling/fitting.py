@@ -62,7 +62,7 @@ class Fit:
     grouped: Grouped | NoFunctionError  # what the ranks do, or why that is no function of np
     checked: dict[int, tuple[NotExtrapolated, ...]] = field(
         default_factory=dict, compare=False
-    )  # by process count, where the functions do not give back the traced run
+    )  # by process count, where the functions do not reproduce the traced run
 
     def function(self, ph_id: int | None, name: str) -> Function | Quotient | None:
         """The function of one field, if one fits."""

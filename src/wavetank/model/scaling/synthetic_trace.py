@@ -1,7 +1,7 @@
-"""A trace of a run that never was: what each rank of the groups would do at a process count, call by call.
+"""A trace of a run that was not traced: what each rank of the groups would do at a process count, call by call.
 
 Reads the groups of ``rank_groups``; leaves a trace without times, from which the extraction makes the model as it does from any
-other. Phases part where they parted in the traced runs: by communication, for which a tick stands.
+other. Phases are separated where they were in the traced runs: by communication, for which a tick stands.
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ class _Rank:
         return found
 
     def _part(self, phase: int, file: int, level: int, level_name: str) -> None:
-        """Between two phases on a file lies communication, or time, where these part phases and no other phase goes on."""
+        """Between two phases on a file lies communication, or time, where these separate phases and no other phase goes on."""
         before = self.last_phase.get((file, level))
         self.last_phase[file, level] = phase
         if before is None or before == phase or phase in self.done:

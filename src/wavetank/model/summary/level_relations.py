@@ -50,7 +50,7 @@ def relate_levels(activity: Activity, ph_id: Int64Array) -> tuple[LevelRelation,
     n_phases = int(ph_id.max()) + 1
     if not len(made):
         return ()
-    # The rows of each pair of phases one behind the other, those of each rank together.
+    # The rows of each pair of phases in sequence, those of each rank together.
     pair = above * n_phases + below
     order = np.lexsort((data.rank[made], pair))
     pair, made = pair[order], made[order]

@@ -1,7 +1,7 @@
 """Where the MPI library may make other calls below a replay's calls than it made below the application's.
 
-Where it is not known where the gaps in the application's memory are, a replay's data lie as plain bytes, one behind the
-other. With gaps ROMIO takes another way: it reads a piece of a file view before it writes it (data sieving; Thakur,
+Where it is not known where the gaps in the application's memory are, a replay's data lie as plain bytes, in
+sequence. With gaps ROMIO takes another way: it reads a piece of a file view before it writes it (data sieving; Thakur,
 Gropp and Lusk 1999, section 4).
 
 Reads the rows of both levels; leaves sentences.

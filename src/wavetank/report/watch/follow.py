@@ -13,9 +13,9 @@ from pathlib import Path
 from wavetank.campaign.database import COMPARISON, SPEC
 from wavetank.campaign.load import Loaded
 from wavetank.campaign.plan import Plan
-from wavetank.campaign.recall import HowFar, how_far, recalled_plan
 from wavetank.campaign.results_folder import is_being_written, open_store
 from wavetank.campaign.store import Store
+from wavetank.campaign.stored_campaign import HowFar, how_far, stored_plan
 from wavetank.errors import WavetankError
 from wavetank.interfere import recall as study_recall
 from wavetank.interfere.load import STUDY
@@ -122,7 +122,7 @@ class Follower:
         is_study = study_recall.is_study(store)
         stamp = _stamp(self._folder / (STUDY if is_study else SPEC))
         if self._recalled is None or self._recalled[0] != stamp:
-            found = study_recall.recalled_study_plan(store)[1] if is_study else recalled_plan(store)
+            found = study_recall.recalled_study_plan(store)[1] if is_study else stored_plan(store)
             self._recalled = stamp, found
         recalled = self._recalled[1]
         if isinstance(recalled, InterferePlan):

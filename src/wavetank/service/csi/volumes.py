@@ -35,7 +35,7 @@ class Volumes:
     sleep: Callable[[float], None] = time.sleep
 
     def find(self, volume: str) -> Space | None:
-        """The space of a volume; None: there is none any more, or never was."""
+        """The space of a volume; None: there is none, or none any more."""
         if not _IDENTITY.match(volume):
             return None
         try:

@@ -28,7 +28,7 @@ class CounterTable:
     """The records of a module, in the log's order."""
 
     def __init__(self, names: Sequence[str], times: Sequence[str], content: bytes) -> None:
-        """``content``: whole records, one behind the other."""
+        """``content``: whole records, in sequence."""
         self._names = {name: 2 + at for at, name in enumerate(names)}
         self._times = {name: 2 + len(names) + at for at, name in enumerate(times)}
         rows = np.frombuffer(content, dtype=np.int64)

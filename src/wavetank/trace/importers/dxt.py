@@ -39,7 +39,7 @@ _NS = 1e9
 
 @dataclass(frozen=True)
 class Segments:
-    """All segments of a module. Records, of a file and rank each, lie one behind the other, writes first."""
+    """All segments of a module. Records, of a file and rank each, lie in sequence, writes first."""
 
     rank: Int32Array  # of each record
     file: np.ndarray  # of each record, Darshan's id, uint64

@@ -239,7 +239,7 @@ def _untold(recorded: RecorderTrace, notes: Notes) -> tuple[str, ...]:
     ]
     if not communication and len(recorded.ranks) > 1:
         found.append(
-            "communication was not recorded (RECORDER_MPI_TRACING=1 does): phases are not parted by it, and the order "
+            "communication was not recorded (RECORDER_MPI_TRACING=1 does): phases are not separated by it, and the order "
             "between ranks is not known"
         )
     found += [

@@ -1,4 +1,4 @@
-"""The certificate sees calls that would find other files than they found, and phases that are parted elsewhere."""
+"""The certificate sees calls that would find other files than they found, and phases that are separated elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import PhaseFidelity, replay_fidelity
-from wavetank.kernel.fidelity.parts import parted_differences
+from wavetank.kernel.fidelity.parts import separated_differences
 from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.document.model import Model
@@ -130,7 +130,7 @@ program 0
 end
 plan-end
 """
-PARTED = " repeat 4\n  tick\n  data 2 1 - 0 0\n end"
+SEPARATED = " repeat 4\n  tick\n  data 2 1 - 0 0\n end"
 TIMES = " repeat 4\n  data 2 1 - 0 0\n end"
 
 
@@ -140,15 +140,15 @@ TIMES = " repeat 4\n  data 2 1 - 0 0\n end"
         (f" data 1 4 - 0 0\n tick\n{TIMES}", None),
         (f" data 1 4 - 0 0\n{TIMES}", "nothing parts phase 2 from phase 1"),
         (
-            f" data 1 4 - 0 0\n{PARTED}",
+            f" data 1 4 - 0 0\n{SEPARATED}",
             "a tick parts phase 2 into several",
         ),
         (" repeat 4\n  data 1 1 - 0 0\n  tick\n  data 2 1 - 0 0\n  tick\n end", None),
     ],
-    ids=["parted once", "not parted", "parted in each repetition", "parted in turn"],
+    ids=["separated once", "not separated", "separated in each repetition", "separated in turn"],
 )
 def test_ticks_part_phases_where_the_model_does(steps, told):
-    found = list(parted_differences(read_plan(PLAN.format(steps))))
+    found = list(separated_differences(read_plan(PLAN.format(steps))))
     assert found == ([(0, told)] if told else [])
 
 

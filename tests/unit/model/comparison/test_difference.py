@@ -265,17 +265,17 @@ def test_offsets_that_one_source_does_not_know_are_not_compared_and_said() -> No
 
 
 def test_phases_that_communication_parts_in_one_model_alone_are_the_same_operations() -> None:
-    parted = [
+    separated = [
         Event(0, "MPI_File_write_at", offset=i * 10, size=10, communication=1) for i in range(5)
     ]
-    whole = [replace(event, communication=0) for event in parted]
-    result = compare_models(model_of(parted), from_darshan(whole))
-    assert (len(model_of(parted).phases), result.n_phases_b) == (5, 1)
+    whole = [replace(event, communication=0) for event in separated]
+    result = compare_models(model_of(separated), from_darshan(whole))
+    assert (len(model_of(separated).phases), result.n_phases_b) == (5, 1)
     assert (result.same, result.n_equal_phases) == (True, 5)
     assert any("phase 1-5 of a is folded otherwise in b" in note for note in result.notes)
     # Where operations differ, what parts the phases is explained.
     longer = [*whole, Event(0, "MPI_File_write_at", offset=50, size=10)]
-    result = compare_models(model_of(parted), from_darshan(longer))
+    result = compare_models(model_of(separated), from_darshan(longer))
     assert not result.same
     assert any("--split-at-communication none" in note for note in result.notes)
 
@@ -413,7 +413,7 @@ def test_differences_read_the_same_in_every_process(tmp_path: Path) -> None:
 
 
 def through_two_opens(handles: list[int]) -> list[Event]:
-    """Writes of 10 bytes one behind the other, each through one of two opens of a file."""
+    """Writes of 10 bytes in sequence, each through one of two opens of a file."""
     opens = [Event(0, "open", 0, handle=handle, arg=1) for handle in (0, 1)]
     writes = [
         Event(0, "pwrite", 0, offset=10 * i, size=10, handle=handle)

@@ -18,7 +18,7 @@ from wavetank.trace.schema import FoldTable, Level, RankFacts, Trace, TracedFile
 SIZE = 1280
 MADE_BY = provenance()
 FOLDS_NOTHING = Thresholds(compacted_operations=1 << 40, woven_operations=1 << 40)
-PARTED = [Rules(), Rules(split_at_communication={Level.POSIX: True, Level.MPIIO: True})]
+SEPARATED = [Rules(), Rules(split_at_communication={Level.POSIX: True, Level.MPIIO: True})]
 
 
 def calls(lines: int, width: int, talks: tuple[int, ...] = ()) -> FoldTable:
@@ -74,7 +74,7 @@ def test_communication_ends_a_line() -> None:
     assert rows(calls(128, 32, talks=(64 * 32, 99 * 32 + 10))) == 2 * 129
 
 
-@pytest.mark.parametrize("rules", PARTED)
+@pytest.mark.parametrize("rules", SEPARATED)
 @pytest.mark.parametrize("width", [3, 7, 32])
 @pytest.mark.parametrize("talks", [(), (192, 1333), tuple(range(0, 2000, 40))])
 def test_folded_lines_tell_what_single_operations_tell(

@@ -78,7 +78,7 @@ def test_a_parents_program_shows_where_its_children_ran() -> None:
     assert steps_of(model, 1) == ["data"]
 
 
-def test_operations_of_one_fold_are_not_parted_by_a_child() -> None:
+def test_operations_of_one_fold_are_not_separated_by_a_child() -> None:
     # 40 writes, one each microsecond; the child runs in their midst. It begins before and has ended after them.
     events = [
         Event(0, "pwrite", 0, offset=i * 10, size=10, start_ns=i * 1000, duration_ns=500)

@@ -77,16 +77,16 @@ def test_parts_of_loops_are_those_with_equal_steps(seed: int) -> None:
     parts = list(map(tuple, found.parts.tolist()))
     assert parts == (expected if changes.any() else [(0, turns)])
     busy = [sum(range(low + member, low + n, period)) for member in range(period)]
-    # As a whole, and as two parts one behind the other.
+    # As a whole, and as two parts in sequence.
     middle = low + turns // 2 * period
     halves = [
         sum(range(first + member, stop, period))
         for first, stop in ((low, middle), (middle, low + n))
         for member in range(period)
     ]
-    whole, parted = np.array([[low, low + n]]), np.array([[low, middle], [middle, low + n]])
+    whole, separated = np.array([[low, low + n]]), np.array([[low, middle], [middle, low + n]])
     assert block_passes.busy_of_members(chunk, whole, period).tolist() == busy
-    assert block_passes.busy_of_members(chunk, parted, period).tolist() == halves
+    assert block_passes.busy_of_members(chunk, separated, period).tolist() == halves
     other = code.copy()
     other[low + n - 1] += 1
     assert (block_passes.loop_parts(chunk, other, loop, shortest, Workspace()) is None) == (
@@ -111,7 +111,7 @@ def test_signatures_are_matched_as_far_as_they_recur(seed: int) -> None:
 
 @pytest.mark.parametrize("similarity", [(0.8, 1.2), (0.5, 3.0), None])
 @pytest.mark.parametrize("seed", range(15))
-def test_stretches_are_parted_where_sizes_are_not_similar(
+def test_stretches_are_separated_where_sizes_are_not_similar(
     seed: int, similarity: tuple[float, float] | None
 ) -> None:
     random = np.random.default_rng(seed)

@@ -88,7 +88,7 @@ def piece(random: np.random.Generator, rank: int) -> dict[str, np.ndarray]:
 
 
 def table_of(seed: int) -> FoldTable:
-    """Some such pieces, one behind the other."""
+    """Some such pieces, in sequence."""
     random = np.random.default_rng(seed)
     pieces: list[dict[str, np.ndarray]] = []
     for _ in range(random.integers(1, 6)):
@@ -141,12 +141,14 @@ def one_by_one(
         joinable &= apart is None or not apart[i]
         joinable &= gap_ns is None or following["start_ns"] - row["end_ns"] < gap_ns
         linked = joinable and code[i] == code[i + 1] and row["size"] == following["size"]
-        parted = (
+        separated = (
             row["interleavable"] != following["interleavable"] or row["rank"] != following["rank"]
         )
-        parted |= is_call != next_call
-        parted |= ticks != 1 if next_call else bool(ticks > 0 and kinds.parting[following["op"]])
-        flags[i] |= Flag.JOINABLE * joinable | Flag.LINKED * linked | Flag.PARTED * parted
+        separated |= is_call != next_call
+        separated |= (
+            ticks != 1 if next_call else bool(ticks > 0 and kinds.separating[following["op"]])
+        )
+        flags[i] |= Flag.JOINABLE * joinable | Flag.LINKED * linked | Flag.SEPARATED * separated
     for i, talks in enumerate(talks_of(rows, kinds)):
         flags[i] |= Flag.TALKS * talks
     return flags, code, runs_of(rows, flags), counts_of(rows, flags, kinds)
@@ -195,12 +197,12 @@ def runs_of(rows: list[dict[str, int]], flags: list[int]) -> list[tuple[int, int
 
 
 def counts_of(rows: list[dict[str, int]], flags: list[int], kinds: OpKinds) -> list[int]:
-    """Rows not joinable with the next one, talks, linked rows, operations that communication parts."""
+    """Rows not joinable with the next one, talks, linked rows, operations that communication separates."""
     return [
         sum(not flag & Flag.JOINABLE for flag in flags[:-1]),
         sum(flag & Flag.TALKS > 0 for flag in flags),
         sum(flag & Flag.LINKED > 0 for flag in flags),
-        sum(int(kinds.parting[row["op"]]) for row in rows),
+        sum(int(kinds.separating[row["op"]]) for row in rows),
     ]
 
 
@@ -218,7 +220,7 @@ def test_a_survey_says_of_each_operation_what_one_after_another_says(seed: int) 
     assert found.flags.tolist() == flags
     assert found.code.tolist() == code
     assert list(zip(found.begin.tolist(), found.end.tolist(), strict=True)) == runs
-    assert [found.n_barriers, found.n_talks, found.n_linked, found.n_parting] == counts
+    assert [found.n_barriers, found.n_talks, found.n_linked, found.n_separating] == counts
     pairs = np.stack([found.code.astype(np.int64), table.size])
     _, of_pair = np.unique(pairs, axis=1, return_inverse=True)
     _, of_signature = np.unique(found.signature, return_inverse=True)

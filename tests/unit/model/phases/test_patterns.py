@@ -243,7 +243,7 @@ def test_a_boundary_ends_a_pattern_with_runs_in_it() -> None:
 
 
 def irregular(n: int, seed: int, sequential: bool = False) -> list[Event]:
-    """Writes of sizes from 1 to 100,000 at offsets without regularity, or one behind the other."""
+    """Writes of sizes from 1 to 100,000 at offsets without regularity, or in sequence."""
     draw, events, at = random.Random(seed), [], 10**8
     for _ in range(n):
         size = draw.randint(1, 100_000)

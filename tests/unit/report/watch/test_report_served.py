@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from killed_campaigns import measure_some, write_campaign
 
-from wavetank.campaign.recall import HowFar
 from wavetank.campaign.results_folder import write_store
+from wavetank.campaign.stored_campaign import HowFar
 from wavetank.cli.main import cli
 from wavetank.errors import MeasurementError, ReportError, UsageError
 from wavetank.report.watch import follow

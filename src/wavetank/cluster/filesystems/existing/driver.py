@@ -95,7 +95,7 @@ class Existing:
         return places
 
     def drop_server_caches(self, site: Site) -> str:
-        """Give back the locks of Lustre's clients, and all that they cache under these; servers of a site keep their caches."""
+        """Release the locks of Lustre's clients, and all that they cache under these; servers of a site keep their caches."""
         if _type(site.clients[0], self.mount_path(site)) != LUSTRE:
             return "caches of its servers stay"
         said = on_all(site.clients, locks.give_back)

@@ -9,7 +9,7 @@ TIMEOUT_S = 120.0  # dirty pages are written first
 
 
 def give_back(host: Host, fsname: str = "*") -> str:
-    """Give back the locks of a client; takes root. Says how it went.
+    """Release the locks of a client; takes root. Says how it went.
 
     Namespaces of clients are ``FSNAME-OST0000-osc-ffff...`` and ``FSNAME-MDT0000-mdc-ffff...``; those of servers on the same host begin
     with ``filter-`` and ``mdt-`` (Lustre 2.15.5, ldlm/ldlm_resource.c), and are left alone.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from wavetank.campaign.holding import Holds
-from wavetank.campaign.limits import Purse, StopRules
+from wavetank.campaign.limits import Spending, StopRules
 from wavetank.campaign.plan import Plan, Run, expected_s, forecast
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Failure, Key, Store
@@ -50,7 +50,7 @@ class Outcome:
 
 
 @dataclass
-class Course:
+class CampaignProgress:
     """How far one campaign is."""
 
     spec: CampaignSpec
@@ -58,7 +58,7 @@ class Course:
     store: Store
     observer: Observer
     rules: StopRules
-    purse: Purse
+    spending: Spending
     holds: Holds
     done: set[Key]
     n_measured: int = 0
@@ -95,7 +95,7 @@ class Course:
     def afford(self, left: Sequence[Run], next_s: float) -> bool:
         """Whether the budget allows the next thing; what is left is recorded if it does not."""
         cluster = self.plan.cluster(left[0].cluster)
-        reason = self.purse.refuses(self.store, next_s, cluster)
+        reason = self.spending.refuses(self.store, next_s, cluster)
         if reason is None:
             return True
         waiting = [run for run in left if not self.is_over(run) and self.rules.is_ready(run)]
@@ -173,24 +173,24 @@ class Course:
 
 def begin(
     spec: CampaignSpec, plan: Plan, store: Store, observer: Observer, prices: PriceTable | None
-) -> Course:
-    """The course of a campaign at its start, knowing what the store holds already."""
+) -> CampaignProgress:
+    """The progress of a campaign at its start, knowing what the store holds already."""
     holds = Holds(store)
-    course = Course(
+    progress = CampaignProgress(
         spec=spec,
         plan=plan,
         store=store,
         observer=observer,
         rules=StopRules(spec, plan, prices),
-        purse=Purse(spec.budget, plan.clusters, prices, holds),
+        spending=Spending(spec.budget, plan.clusters, prices, holds),
         holds=holds,
         done=store.done(),
     )
     for key, measurement in store.keyed_measurements():
-        course.rules.learn(key, measurement)
+        progress.rules.learn(key, measurement)
     store.forget_failures()
-    course.report_progress()
-    return course
+    progress.report_progress()
+    return progress
 
 
 def label(run: Run) -> str:
@@ -198,9 +198,9 @@ def label(run: Run) -> str:
     return f"{run.application} on {run.cluster} with {run.mapping}"
 
 
-def announcement(course: Course, run: Run) -> str:
+def announcement(progress: CampaignProgress, run: Run) -> str:
     """A measurement's name for people, with its repetition and caches."""
-    spec, search = course.spec, course.plan.search
+    spec, search = progress.spec, progress.plan.search
     if search is not None:
         final = run.repetition - search.selection
         which = (
@@ -212,5 +212,5 @@ def announcement(course: Course, run: Run) -> str:
     most = "at most " if spec.stop else ""
     return (
         f"{label(run)} (repetition {run.repetition + 1} of {most}"
-        f"{course.plan.most_repetitions}, {spec.cache} caches)"
+        f"{progress.plan.most_repetitions}, {spec.cache} caches)"
     )

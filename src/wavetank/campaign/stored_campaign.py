@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from wavetank.campaign.clusters import cluster_reader
+from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.database import COMPARISON, SPEC
-from wavetank.campaign.judge import compare_campaign
 from wavetank.campaign.load import Loaded, load_campaign
 from wavetank.campaign.plan import Plan, forecast, make_plan
 from wavetank.campaign.spec import read_campaign
@@ -77,7 +77,7 @@ def current_comparison(store: Store, rate: ExchangeRate | None = None) -> Compar
     return _compared(store, rate)
 
 
-def recalled_plan(store: Store, rate: ExchangeRate | None = None) -> tuple[Loaded, Plan]:
+def stored_plan(store: Store, rate: ExchangeRate | None = None) -> tuple[Loaded, Plan]:
     """The campaign that a folder has copies of, and its plan; ``rate``: in place of its own rate of exchange.
 
     Raises:
@@ -93,5 +93,5 @@ def recalled_plan(store: Store, rate: ExchangeRate | None = None) -> tuple[Loade
 
 
 def _compared(store: Store, rate: ExchangeRate | None) -> Comparison:
-    loaded, plan = recalled_plan(store, rate)
+    loaded, plan = stored_plan(store, rate)
     return compare_campaign(loaded.spec, plan, store, loaded.prices, loaded.other_prices)

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from wavetank.campaign.clusters import read_cluster
 from wavetank.campaign.database import COMPARISON
-from wavetank.campaign.recall import HowFar
 from wavetank.campaign.store import Store
+from wavetank.campaign.stored_campaign import HowFar
 from wavetank.compare.comparison import Comparison
 from wavetank.errors import MeasurementError
-from wavetank.interfere.judge import compare_study
+from wavetank.interfere.comparison import compare_study
 from wavetank.interfere.load import STUDY, load_study
 from wavetank.interfere.plan import InterferePlan, forecast_s, make_plan
 from wavetank.interfere.spec import InterfereSpec, read_interfere

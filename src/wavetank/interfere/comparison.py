@@ -20,7 +20,7 @@ from wavetank.document import provenance
 from wavetank.interfere.advice import advise, find_remedies
 from wavetank.interfere.curves import find_divergences
 from wavetank.interfere.measured import Measured
-from wavetank.interfere.placing import Group, Member
+from wavetank.interfere.placement import Group, Member
 from wavetank.interfere.plan import InterferePlan, Point
 from wavetank.interfere.slowdown import find_slowdowns
 from wavetank.interfere.spec import InterfereSpec

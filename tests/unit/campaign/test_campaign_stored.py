@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 from killed_campaigns import measure_some, write_campaign
 
-from wavetank.campaign.recall import current_comparison
 from wavetank.campaign.results_folder import open_store
+from wavetank.campaign.stored_campaign import current_comparison
 from wavetank.cli.main import cli
 from wavetank.errors import MeasurementError
 
