@@ -88,7 +88,7 @@ class ProgramLines:
                 continue  # a wait or a signal beside the steps, see kernel/ordering/waits.py
             elif isinstance(step, IrregularOrderStep):
                 yield from self._of_order(step, depth)
-            else:
+            elif step is not None:  # a repeat
                 yield from self._of_repeat(step, depth)
 
     def _of_repeat(self, repeat: RepeatStep, depth: int) -> Iterator[str]:

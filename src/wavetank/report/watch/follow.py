@@ -17,7 +17,7 @@ from wavetank.campaign.results_folder import is_being_written, open_store
 from wavetank.campaign.store import Store
 from wavetank.campaign.stored_campaign import HowFar, how_far, stored_plan
 from wavetank.errors import WavetankError
-from wavetank.interfere import recall as study_recall
+from wavetank.interfere import stored_study
 from wavetank.interfere.load import STUDY
 from wavetank.interfere.plan import InterferePlan
 from wavetank.report.gather import read_folder
@@ -119,14 +119,14 @@ class Follower:
 
     def _far(self, store: Store) -> HowFar:
         """How far it is; the plan is recalled once for each file that it is made of."""
-        is_study = study_recall.is_study(store)
+        is_study = stored_study.is_study(store)
         stamp = _stamp(self._folder / (STUDY if is_study else SPEC))
         if self._recalled is None or self._recalled[0] != stamp:
-            found = study_recall.recalled_study_plan(store)[1] if is_study else stored_plan(store)
+            found = stored_study.recalled_study_plan(store)[1] if is_study else stored_plan(store)
             self._recalled = stamp, found
         recalled = self._recalled[1]
         if isinstance(recalled, InterferePlan):
-            return study_recall.how_far(store, recalled)
+            return stored_study.how_far(store, recalled)
         return how_far(store, *recalled)
 
 
