@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, Self, TypeAlias
@@ -23,6 +25,7 @@ _FIRST_ESTIMATE_S = 2.0
 
 steps = logging.getLogger(STEPS)
 _numbers = itertools.count()
+_under_way: dict[str, Doing] = {}  # by its words: the outermost of each
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ class Doing:
 
     def __enter__(self) -> Self:
         self._began = time.monotonic()
+        _under_way.setdefault(self._far.what, self)
         _tell(self._far)
         return self
 
@@ -72,6 +76,13 @@ class Doing:
         if self._far.state != "ended":
             self._far = replace(self._far, state="ended")
             _tell(self._far)
+            if _under_way.get(self._far.what) is self:
+                del _under_way[self._far.what]
+
+    def turns_out(self, total: float, unit: Unit) -> None:
+        """It is known by now how much it is."""
+        self._far = replace(self._far, state="going", total=total, unit=unit)
+        _tell(self._far)
 
     def at(self, done: float, total: float | None = None, left_s: float | None = None) -> None:
         """Say how far it is.
@@ -103,6 +114,18 @@ def doing(
 ) -> Doing:
     """Something that may take long; arguments are those of ``Far``."""
     return Doing(Far(what, next(_numbers), total=total, unit=unit, say=say, every_s=every_s))
+
+
+@contextmanager
+def going_on(what: str, total: float, unit: Unit) -> Iterator[Doing]:
+    """Something that a caller may have begun already, under the same words: then it is that, and the caller ends it."""
+    begun = _under_way.get(what)
+    if begun is None:
+        with doing(what, total, unit) as mine:
+            yield mine
+    else:
+        begun.turns_out(total, unit)
+        yield begun
 
 
 def _estimate(unit: Unit, elapsed_s: float, done: float, total: float | None) -> float | None:

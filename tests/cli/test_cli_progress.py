@@ -135,6 +135,18 @@ def test_lines_of_a_log_tell_how_many_bytes_were_read(tmp_path, capsys, kind):
     assert 0 < told[-1]["done"] <= told[-1]["total"]
 
 
+@pytest.mark.parametrize("command", [["model", "-o", "m.json"], ["show"]])
+def test_a_text_log_is_read_once_and_says_so_once(tmp_path, monkeypatch, capsys, command):
+    line = '7 1700000000.100000 pwrite64(3</data/f>, "", 8, 64) = 8 <0.000005>\n'
+    (tmp_path / "a.log").write_text(line * 25_000)
+    monkeypatch.chdir(tmp_path)
+    main.cli.main(["--progress", "json", *command, "a.log"], standalone_mode=False)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line[0] == "{"]
+    told = [line for line in lines if line.get("what") == "reading a.log"]
+    assert [line["state"] for line in told if line["state"] != "going"] == ["begun", "ended"]
+    assert told[-1]["total"] == len(line) * 25_000 and told[-1]["unit"] == "B"
+
+
 @pytest.mark.parametrize(
     ("command", "left"),
     [

@@ -52,15 +52,15 @@ def command(path: Path, output_format: str) -> None:
 def _is_log(path: Path) -> bool:
     """Whether this is a log of a tool that traces are imported from."""
     from wavetank.errors import TraceError
-    from wavetank.trace.open import open_trace
+    from wavetank.trace.open import kind_of
 
     if path.exists() and not path.is_file() and not path.is_dir():
-        open_trace(path)  # refuses a pipe, which can be read only once
+        kind_of(path)  # refuses a pipe, which can be read only once
     try:
         with path.open("rb") as stream:
             if stream.read(64).lstrip().startswith(b"{"):
                 return False
-        open_trace(path)
+        kind_of(path)
     except (OSError, TraceError):
         return False
     return True

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO
 
 from wavetank.errors import TraceError
-from wavetank.steps import doing
+from wavetank.steps import going_on
 
 _LINES = 10_000  # between two looks at how far it is
 _GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -44,7 +44,7 @@ def lines(path: Path) -> Iterator[str]:
     """
     try:
         with (
-            doing(f"reading {path.name}", path.stat().st_size, "B") as reading,
+            going_on(f"reading {path.name}", path.stat().st_size, "B") as reading,
             _unpacked(path) as stream,
             io.TextIOWrapper(stream, encoding="utf-8", errors="backslashreplace") as text,
         ):

@@ -74,13 +74,35 @@ def test_appended_writes_have_their_places_where_the_size_is_known(tmp_path: Pat
 
 def test_the_reason_is_told_why_a_place_is_not_known(tmp_path: Path) -> None:
     lines = LOG.splitlines(keepends=True)
-    appends = "1 call(s) have no offset: they append, and the log does not tell how large their files were"
+    appends = (
+        "1 call(s) have no offset: they append, or go on behind what was appended, and the log does not tell how large "
+        "their files were"
+    )
     assert open_trace(written(tmp_path)).untold == (appends,)
     before = "2 call(s) have no offset: their files were open before strace began"
     # Without the opens of "new" its two writes are to a file that was open before.
     attached = "".join(line for line in lines if '"new"' not in line)
     assert open_trace(written(tmp_path, attached)).untold == (before, appends)
     assert open_trace(written(tmp_path, "".join(lines[:7]))).untold == ()
+
+
+# strace 6.1 -f -ttt -y -T of: open n, write 3 B, rename n to m and the folder too, write 3 B, fork, write 3 B in the child
+RENAMED = """\
+7 1700000000.100000 openat(AT_FDCWD</data/a>, "n", O_WRONLY|O_CREAT|O_TRUNC|O_CLOEXEC, 0777) = 4</data/a/n> <0.004871>
+7 1700000000.200000 write(4</data/a/n>, "abc", 3) = 3 <0.001548>
+7 1700000000.300000 rename("n", "m")        = 0 <0.000018>
+7 1700000000.400000 write(4</data/a/m>, "def", 3) = 3 <0.000008>
+7 1700000000.500000 renameat2(AT_FDCWD</data/a>, "../a", AT_FDCWD</data/a>, "../b/", 0) = 0 <0.000008>
+7 1700000000.600000 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=0x7f69) = 8 <0.000630>
+8 1700000000.700000 write(4</data/b/m>, "ghi", 3) = 3 <0.056162>
+"""
+
+
+def test_a_file_that_is_renamed_while_it_is_open_keeps_its_position(tmp_path: Path) -> None:
+    path = written(tmp_path, RENAMED)
+    found = [(file, at) for call, file, at, _ in operations(path) if call == "write"]
+    assert found == [("n", 0), ("m", 3), ("m", 6)]
+    assert open_trace(path).untold == ()
 
 
 def test_octal_results_are_read(tmp_path: Path) -> None:

@@ -182,7 +182,10 @@ def _untold(logs: Logs, reader: Reader) -> Iterable[str]:
     if before := reader.unplaced[False]:
         yield f"{before} call(s) have no offset: their files were open before strace began"
     if appended := reader.unplaced[True]:
-        yield f"{appended} call(s) have no offset: they append, and the log does not tell how large their files were"
+        yield (
+            f"{appended} call(s) have no offset: they append, or go on behind what was appended, and the log does not tell "
+            "how large their files were"
+        )
 
 
 def _warnings(logs: Logs) -> Iterable[str]:

@@ -12,8 +12,19 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from wavetank.trace.importers.strace_arguments import (
+    AT_OFFSET,
+    WITH_FLAGS,
+    bytes_asked,
+    constant,
+    flags_of_open,
+    new_name,
+    number,
+    offset_of,
+    path_of_open,
+)
 from wavetank.trace.importers.strace_forms import IN_ANGLES, unescaped
-from wavetank.trace.importers.strace_lines import Call, without_strings
+from wavetank.trace.importers.strace_lines import Call
 from wavetank.trace.importers.strace_logs import Log
 from wavetank.trace.importers.strace_ranks import Environment, environment_of
 from wavetank.trace.ops import OPS_BY_NAME
@@ -21,12 +32,8 @@ from wavetank.trace.paths import is_kept
 from wavetank.trace.schema import UNKNOWN
 
 _DESCRIPTOR = re.compile(rf"^(?P<fd>\d+)(?:{IN_ANGLES})?(?=,|$)")
-_RESULT_PATH = re.compile(IN_ANGLES)
-_DIRECTORY = re.compile(rf"^(?:AT_FDCWD|-?\d+(?: /\* AT_FDCWD \*/)?){IN_ANGLES}, ")
 _IN_OUR_NAMESPACE = re.compile(r"/\* (\d+) in strace's PID NS \*/")
 _STAT_SIZE = re.compile(r"\bst_size=(\d+)")
-_RAW_FLAGS = re.compile(r"(?:, |\{flags=)(0x[0-9a-f]+|0)(?=,|$)(?!.*O_)")
-_VECTOR_LENGTH = re.compile(r"iov_len=(\d+)")
 _SIDE = rf"(\d+)(?:{IN_ANGLES})?"
 _PLACE = r"(?:NULL|\[(-?\d+)\](?: => \[-?\d+\])?|0x[0-9a-f]+)"
 # copy_file_range(3</a>, NULL, 4</b>, [5], 20, 0): from, its offset, to, its offset, length, flags
@@ -35,9 +42,7 @@ _FROM_TO = re.compile(rf"^{_SIDE}, {_PLACE}, {_SIDE}, {_PLACE}, ")
 _TO_FROM = re.compile(rf"^{_SIDE}, {_SIDE}, {_PLACE}, ")
 
 _NAMES = {"pread64": "pread", "pwrite64": "pwrite", "fadvise64": "", "sendfile64": "sendfile"}
-_WITH_FLAGS = {"preadv2": ("readv", "preadv"), "pwritev2": ("writev", "pwritev")}
 _AT_POSITION = {"read", "write", "readv", "writev"}
-_AT_OFFSET = {"pread", "pwrite", "preadv", "pwritev"}
 _TWO_FILES = {  # the operations of the side that is read, and of the one that is written
     "copy_file_range": ("copy_file_range", "copy_file_range_to"),
     "sendfile": ("sendfile", "sendfile_to"),
@@ -45,9 +50,10 @@ _TWO_FILES = {  # the operations of the side that is read, and of the one that i
 }
 _OF_DESCRIPTOR = {"fsync", "fdatasync", "ftruncate", "fallocate", "fstat"}
 _OPENS = {"open", "openat", "openat2", "creat"}
+_RENAMES = {"rename", "renameat", "renameat2"}
 _DUPS = {"dup", "dup2", "dup3"}
 _STARTS = {"clone", "clone3", "fork", "vfork"}
-_MOVE_DATA = _AT_POSITION | _AT_OFFSET | set(_TWO_FILES)
+_MOVE_DATA = _AT_POSITION | AT_OFFSET | set(_TWO_FILES)
 # What makes descriptors that are no files; pipe2([3, 4], 0) and socketpair have them among the arguments.
 _NO_FILES = {"socket", "accept", "accept4", "eventfd", "eventfd2", "epoll_create", "epoll_create1", "pipe", "pipe2",
              "socketpair", "timerfd_create", "signalfd4", "inotify_init1", "memfd_create", "io_uring_setup"}  # fmt: skip
@@ -123,6 +129,7 @@ class Reader:
         self._rows = Rows()
         self._threads: dict[tuple[int, int], Process] = {}
         self._sizes: dict[str, int] = {}  # of files, as far as they are known
+        self._new_names: set[str] = set()  # of renamed files and folders, without what lies above
         self.started = 0
         self.unnamed = 0  # calls that move data of descriptors that nothing in the log names
         self.unplaced: Counter[bool] = (
@@ -152,9 +159,9 @@ class Reader:
         if process is None:
             process = self._threads[space, pid] = Process(pid, log_rank=log.rank)
         name = _NAMES.get(call.name, call.name)
-        if name in _WITH_FLAGS:  # an offset of -1 is the file's position
-            at_position, at_offset = _WITH_FLAGS[name]
-            name = at_position if _offset(call) is None else at_offset
+        if name in WITH_FLAGS:  # an offset of -1 is the file's position
+            at_position, at_offset = WITH_FLAGS[name]
+            name = at_position if offset_of(call) is None else at_offset
         if name in _STARTS:
             self._child(process, space, call)
         elif name == "execve" and call.result == 0:
@@ -163,6 +170,8 @@ class Reader:
             self._open(process, name, call)
         elif name in _TWO_FILES:
             self._move(process, name, call)
+        elif name in _RENAMES and not call.error:
+            self._new_names.add(new_name(call))
         elif name in _NO_FILES:
             process.not_files |= {call.result, *map(int, _PAIR.findall(call.arguments))}
         elif name in _UNSEEN:
@@ -204,14 +213,14 @@ class Reader:
             known.descriptors = {**parent.descriptors, **known.descriptors}
 
     def _open(self, process: Process, name: str, call: Call) -> None:
-        fd, path = call.result, _path_of_open(call)
+        fd, path = call.result, path_of_open(call)
         if not path.startswith("/") or not is_kept(path):
             process.descriptors.pop(fd, None)
             if path.startswith("/"):
                 process.not_files.add(fd)
             return
         process.not_files.discard(fd)
-        flags = _flags(name, call.arguments)
+        flags = flags_of_open(name, call.arguments)
         if fd < 0:
             self._rows.add(process, "open", path, call, arg=flags)
             return
@@ -236,6 +245,10 @@ class Reader:
         if not path.startswith("/") or not is_kept(path):
             return None
         of = process.descriptors.get(fd)
+        if of is not None and of.path != path and self._new_names.intersection(path.split("/")):
+            if of.path in self._sizes:
+                self._sizes[path] = self._sizes.pop(of.path)
+            of.path = path  # renamed while it was open
         if of is None or of.path != path:  # opened before strace came
             of = process.descriptors[fd] = _Description(path, process.handles, None)
             process.handles += 1
@@ -254,9 +267,9 @@ class Reader:
         )  # fmt: skip
         moved = max(call.result, 0)
         reads, writes = _TWO_FILES[name]
-        for op, number, file, at in ((reads, fd, path, place), (writes, to_fd, to_path, to_place)):
-            of = self._named(process, int(number), file)
-            self.unnamed += of is None and file is None and int(number) not in process.not_files
+        for op, side, file, at in ((reads, fd, path, place), (writes, to_fd, to_path, to_place)):
+            of = self._named(process, int(side), file)
+            self.unnamed += of is None and file is None and int(side) not in process.not_files
             if of is not None:
                 offset = None if at is None else int(at)
                 self._data(process, op, of, call, moved, offset, written=op == writes)
@@ -278,10 +291,10 @@ class Reader:
     def _on_descriptor(
         self, process: Process, name: str, fd: int, of: _Description, call: Call
     ) -> None:
-        if name in _AT_POSITION | _AT_OFFSET:
-            offset = _offset(call) if name in _AT_OFFSET else None
-            size, written = _asked(name, call), "write" in name
-            if name in _AT_OFFSET and offset is None:  # it failed, or its line is cut short
+        if name in _AT_POSITION | AT_OFFSET:
+            offset = offset_of(call) if name in AT_OFFSET else None
+            size, written = bytes_asked(name, call), "write" in name
+            if name in AT_OFFSET and offset is None:  # it failed, or its line is cut short
                 self._rows.add(process, name, of, call, size=size, moved=max(call.result, 0))
             else:
                 self._data(process, name, of, call, size, offset, written=written)
@@ -302,7 +315,7 @@ class Reader:
     def _seek(self, process: Process, of: _Description, call: Call) -> None:
         at = call.result if call.result >= 0 else None
         of.position = of.position if at is None else at
-        word = _name_of(call.arguments.rsplit(",", 1)[-1])
+        word = constant(call.arguments.rsplit(",", 1)[-1])
         whence = _WHENCE.get(word, 0)
         to_end = whence == _WHENCE["SEEK_END"]
         if at is not None and to_end and re.search(r", *0, *[^,]*$", call.arguments):
@@ -312,7 +325,7 @@ class Reader:
     def _of_descriptor(self, name: str, path: str, call: Call) -> tuple[int | None, int]:
         """Offset and argument as the tracer has them; what the call says of the file's size is kept."""
         if name == "ftruncate":
-            size = _number(call.arguments.rsplit(",", 1)[-1], 0)
+            size = number(call.arguments.rsplit(",", 1)[-1], 0)
             if not call.error:
                 self._sizes[path] = size
             return None, size
@@ -330,65 +343,3 @@ class Reader:
             self._sizes.pop(path, None)
         elif written and at is not None and path in self._sizes:
             self._sizes[path] = max(self._sizes[path], at + written)
-
-
-def _flags(name: str, arguments: str) -> int:
-    """The flags of an open, by their names: O_WRONLY|O_CREAT|O_TRUNC."""
-    if name == "creat":
-        return os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-    flags = 0
-    if (number := _RAW_FLAGS.search(without_strings(arguments))) is not None:  # -X raw
-        return int(number[1], 0)
-    for flag in re.findall(
-        r"\bO_[A-Z]+", without_strings(arguments)
-    ):  # a file's name may look like a flag
-        flags |= getattr(os, flag, 0)
-    return flags
-
-
-def _path_of_open(call: Call) -> str:
-    """The path that an open led to, or was asked for; relative where the log has no directory."""
-    named = _RESULT_PATH.match(call.after) if call.result >= 0 else None
-    if named is not None:
-        return unescaped(named[1])
-    quoted = re.search(r'"((?:[^"\\]|\\.)*)"', call.arguments)
-    path = unescaped(quoted[1]) if quoted else ""
-    directory = _DIRECTORY.match(call.arguments)
-    if path and not path.startswith("/") and directory is not None:
-        path = os.path.normpath(f"{unescaped(directory[1])}/{path}")
-    return path
-
-
-def _name_of(word: str) -> str:
-    """A constant's name: SEEK_SET, or of -X verbose 0 /* SEEK_SET */; else its number."""
-    commented = re.search(r"/\* (\w+) \*/", word)
-    return commented[1] if commented else word.strip()
-
-
-def _offset(call: Call) -> int | None:
-    """The offset of a call that has one: its last argument, before the flags of preadv2 and pwritev2.
-
-    None where it is -1, which means the file's position, or the line is cut short.
-    """
-    words = call.arguments.rsplit(",", 2 if call.name in _WITH_FLAGS else 1)
-    offset = _number(words[1] if len(words) > 1 else "", -1)
-    return None if offset < 0 else offset
-
-
-def _asked(name: str, call: Call) -> int:
-    """Bytes asked for: an argument, or the sum of the parts' lengths."""
-    moved = max(call.result, 0)
-    if "v" in name:
-        lengths = [
-            int(length) for length in _VECTOR_LENGTH.findall(without_strings(call.arguments))
-        ]
-        return max(sum(lengths), moved)  # strace leaves out parts of long vectors
-    words = call.arguments.rsplit(",", 2)
-    return _number(words[-2 if name in _AT_OFFSET else -1], moved)
-
-
-def _number(word: str, otherwise: int) -> int:
-    try:
-        return int(word.strip())
-    except ValueError:
-        return otherwise

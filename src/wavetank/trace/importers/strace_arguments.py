@@ -1,0 +1,88 @@
+"""Arguments of the calls in strace's logs: names of files, flags, places and lengths, in every form that strace gives them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import PurePath
+
+from wavetank.trace.importers.strace_forms import IN_ANGLES, unescaped
+from wavetank.trace.importers.strace_lines import Call, without_strings
+
+AT_OFFSET = {"pread", "pwrite", "preadv", "pwritev"}
+"""Operations that are given their place."""
+WITH_FLAGS = {"preadv2": ("readv", "preadv"), "pwritev2": ("writev", "pwritev")}
+"""Calls that go to the file's position or to an offset, and the operation that each is then."""
+_RESULT_PATH = re.compile(IN_ANGLES)
+_DIRECTORY = re.compile(rf"^(?:AT_FDCWD|-?\d+(?: /\* AT_FDCWD \*/)?){IN_ANGLES}, ")
+_RAW_FLAGS = re.compile(r"(?:, |\{flags=)(0x[0-9a-f]+|0)(?=,|$)(?!.*O_)")
+_VECTOR_LENGTH = re.compile(r"iov_len=(\d+)")
+
+
+def flags_of_open(name: str, arguments: str) -> int:
+    """The flags of an open, by their names: O_WRONLY|O_CREAT|O_TRUNC."""
+    if name == "creat":
+        return os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    flags = 0
+    if (number := _RAW_FLAGS.search(without_strings(arguments))) is not None:  # -X raw
+        return int(number[1], 0)
+    for flag in re.findall(
+        r"\bO_[A-Z]+", without_strings(arguments)
+    ):  # a file's name may look like a flag
+        flags |= getattr(os, flag, 0)
+    return flags
+
+
+def path_of_open(call: Call) -> str:
+    """The path that an open led to, or was asked for; relative where the log has no directory."""
+    named = _RESULT_PATH.match(call.after) if call.result >= 0 else None
+    if named is not None:
+        return unescaped(named[1])
+    quoted = re.search(r'"((?:[^"\\]|\\.)*)"', call.arguments)
+    path = unescaped(quoted[1]) if quoted else ""
+    directory = _DIRECTORY.match(call.arguments)
+    if path and not path.startswith("/") and directory is not None:
+        path = os.path.normpath(f"{unescaped(directory[1])}/{path}")
+    return path
+
+
+def new_name(call: Call) -> str:
+    """The name that a rename gives, without the folders above it."""
+    quoted = re.findall(r'"((?:[^"\\]|\\.)*)"', call.arguments)
+    return PurePath(unescaped(quoted[-1])).name if quoted else ""
+
+
+def constant(word: str) -> str:
+    """A constant's name: SEEK_SET, or of -X verbose 0 /* SEEK_SET */; else its number."""
+    commented = re.search(r"/\* (\w+) \*/", word)
+    return commented[1] if commented else word.strip()
+
+
+def offset_of(call: Call) -> int | None:
+    """The offset of a call that has one: its last argument, before the flags of preadv2 and pwritev2.
+
+    None where it is -1, which means the file's position, or the line is cut short.
+    """
+    words = call.arguments.rsplit(",", 2 if call.name in WITH_FLAGS else 1)
+    offset = number(words[1] if len(words) > 1 else "", -1)
+    return None if offset < 0 else offset
+
+
+def bytes_asked(name: str, call: Call) -> int:
+    """Bytes asked for: an argument, or the sum of the parts' lengths."""
+    moved = max(call.result, 0)
+    if "v" in name:
+        lengths = [
+            int(length) for length in _VECTOR_LENGTH.findall(without_strings(call.arguments))
+        ]
+        return max(sum(lengths), moved)  # strace leaves out parts of long vectors
+    words = call.arguments.rsplit(",", 2)
+    return number(words[-2 if name in AT_OFFSET else -1], moved)
+
+
+def number(word: str, otherwise: int) -> int:
+    """A number in decimal; the other one where this is none."""
+    try:
+        return int(word.strip())
+    except ValueError:
+        return otherwise
