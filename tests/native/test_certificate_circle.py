@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes.util
 import importlib.util
+import os
 import shutil
 import subprocess
 import sys
@@ -174,6 +175,39 @@ def test_a_script_that_makes_moves_links_and_removes(tmp_path, monkeypatch):
         "mkdir -p d/e; cp input d/e/x; rm -r d; cat text > g; mv g h; ln h k; ln -s k l; cat l > m; test -e nope; rm h k l"
     )  # fmt: skip
     around("openmpi", ["sh", "-c", script], tmp_path, monkeypatch)
+
+
+def test_holes_of_an_input_are_not_there_and_both_say_so(tmp_path, monkeypatch):
+    """Files made beforehand are not sparse (docs/reference/kernel.md)."""
+    need("libwavetank-trace.so", "tar")
+    (tmp_path / "work").mkdir()
+    with (tmp_path / "work" / "sparse").open("wb") as file:
+        for place in (0, 2**20, 2**21):
+            file.seek(place)
+            file.write(b"x" * 8192)
+        file.truncate(3 * 2**20)
+        if os.lseek(file.fileno(), 0, os.SEEK_HOLE) > 2**20:
+            pytest.skip(f"the file system of {tmp_path} keeps no holes")
+    found = go_round("none", ["tar", "cSf", "archive", "sparse"], tmp_path, monkeypatch)
+    (wrong,) = [row for row in replay_fidelity(found.kernel, found.model) if not row.exact]
+    assert wrong.ph_ids == ()
+    assert wrong.differences == (
+        "3 lseek to a hole of sparse will find none there: files made beforehand are not sparse",
+    )
+    (said,) = compare_models(found.model, found.again).differences
+    assert "lseek of sparse at 8192" in str(said.a) and f"at {3 * 2**20}" in str(said.b)
+    assert [
+        line for line in found.kernel.not_reproduced if "SEEK_HOLE" in line and "sparse" in line
+    ]
+
+
+def test_the_end_of_an_input_is_a_hole_for_both(tmp_path, monkeypatch):
+    given(tmp_path)
+    program = (
+        "import os; f = os.open('input', os.O_RDONLY); os.lseek(f, 5, os.SEEK_DATA); os.lseek(f, 5, os.SEEK_HOLE); "
+        "g = os.open('text', os.O_RDWR | os.O_TRUNC); os.pwrite(g, b'x', 2**20); os.lseek(g, 0, os.SEEK_HOLE)"
+    )
+    around("none", [sys.executable, "-c", program], tmp_path, monkeypatch)
 
 
 def test_git(tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wavetank.document import provenance, sha256_of
@@ -11,15 +12,18 @@ from wavetank.kernel.benchmarks.mdtest import mdtest_lines
 from wavetank.kernel.construction.doubts import doubts_of
 from wavetank.kernel.construction.extrapolated import performable
 from wavetank.kernel.construction.selection import Selection
-from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.kernel.files.capacity import capacity_bytes
 from wavetank.kernel.files.file_names import apply_names
+from wavetank.kernel.files.holes import holes_missed
 from wavetank.kernel.files.kernel_files import kernel_files
 from wavetank.kernel.files.listings import with_entries
 from wavetank.kernel.files.tree_names import folders_of
 from wavetank.kernel.ordering.waits import find_waits
 from wavetank.model.document.model import Model
+from wavetank.model.document.program import Program
 from wavetank.model.document.run_times import run_times_of_phases
+from wavetank.tables.words import listed
 
 _WAITS = (
     "Ranks work on what other ranks wrote or opened before, with no collective between (phases of which that holds: {}). How the "
@@ -84,6 +88,7 @@ def make_kernel(
             *selection.not_reproduced(),
             *of_names,
             *of_listings,
+            *_without_holes(files, programs),
         ),
         doubts=doubts_of(model),
         approximate=approximate,
@@ -106,3 +111,14 @@ def make_kernel(
             "mdtest_refused": tuple(no_mdtest),
         }
     )
+
+
+def _without_holes(files: Sequence[KernelFile], programs: Sequence[Program]) -> Iterator[str]:
+    """A sentence where the application looked for holes that its input files had."""
+    sizes = {file.file_id: max((size for _, size in file.stored()), default=0) for file in files}
+    missed = {file_id for one in programs for file_id in holes_missed(one.steps, sizes)}
+    names = [file.title for file in files if file.file_id in missed]
+    if names:
+        yield (
+            f"Seeks to holes (SEEK_HOLE) end elsewhere in {listed(names, 3)}: files made beforehand are not sparse."
+        )

@@ -24,7 +24,11 @@ from wavetank.kernel.document.operations import (
     totals,
 )
 from wavetank.kernel.fidelity.members import member_differences
-from wavetank.kernel.fidelity.names import names_differences, size_differences
+from wavetank.kernel.fidelity.names import (
+    hole_differences,
+    names_differences,
+    size_differences,
+)
 from wavetank.kernel.fidelity.order import OrderFidelity, compare_order
 from wavetank.kernel.fidelity.parts import separated_differences
 from wavetank.kernel.fidelity.phase_operations import found_alike, rank_differences
@@ -118,6 +122,7 @@ def _beside_phases(
         others = f" (and {len(order.differences) - 1} more)" if len(order.differences) > 1 else ""
         differences.append(f"rank {rank}{others}: {what}")
     differences += [*size_differences(plan, model), *names_differences(plan, kernel)]
+    differences += hole_differences(plan)
     differences += [f"rank {rank}: {what}" for rank, what in separated_differences(plan)]
     differences += waiting_differences(plan, kernel)
     if not (order.n_model or order.n_kernel or differences):

@@ -1,4 +1,4 @@
-"""Whether a plan's calls on names find what the model's found: by which names are there before, and what the calls do to them.
+"""Whether a plan's calls find what the model's found: which names, sizes and holes are there before, and what calls do to names.
 
 Names that another rank makes or removes are not followed: a replay waits for them (kernel/ordering/made_names.py). Where it
 cannot know for what, that is said.
@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.steps import OPENS, REMOVE, is_nameless, may_make
+from wavetank.kernel.files.holes import holes_missed
 from wavetank.kernel.lowering.plan_reader import PlannedRun
 from wavetank.kernel.ordering.made_names import left_to_chance
 from wavetank.model.document.model import Model
@@ -58,6 +59,23 @@ def size_differences(plan: PlannedRun, model: Model) -> Iterator[str]:
         is_compared = file.file_id in opened and not file.directory
         if is_compared and None not in (size, had) and size != had:
             yield f"{plan.names[file.file_id][0]} has {size} bytes beforehand, it had {had}"
+
+
+def hole_differences(plan: PlannedRun) -> Iterator[str]:
+    """A sentence on each file in which a seek found a hole that the replay's file does not have."""
+    sizes = plan.sizes | {
+        file_id: max(
+            (size for visits in members.visits.values() for size in visits.sizes), default=0
+        )
+        for file_id, members in plan.members.items()
+    }
+    n_ranks = Counter(map(id, plan.programs.values()))
+    missed: Counter[int] = Counter()
+    for number, steps in {id(steps): steps for steps in plan.programs.values()}.items():
+        for file_id, n in holes_missed(steps, sizes).items():
+            missed[file_id] += n * n_ranks[number]
+    for file_id, n in sorted(missed.items()):
+        yield f"{n} lseek to a hole of {plan.names[file_id][0]} will find none there: files made beforehand are not sparse"
 
 
 def _changed(plan: PlannedRun, steps: Sequence[Step]) -> set[str]:
