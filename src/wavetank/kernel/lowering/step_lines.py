@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from wavetank.model.document.program import (
     Step,
     SyncStep,
 )
-from wavetank.model.document.step_walks import flat
+from wavetank.model.document.step_walks import flat, plain_steps
 
 _BLOCK = 1 << 16  # lines of an irregular order that are joined at once
 
@@ -65,7 +64,8 @@ class ProgramLines:
     def of(self, steps: Sequence[Step], depth: int = 1, after: Step | None = None) -> Iterator[str]:
         """Lines of the next steps; ``after`` is the step that comes after them, if it matters."""
         indent = " " * depth
-        for step, following in pairwise((*steps, after)):
+        # Not strict: there may be no steps, and one after them.
+        for step, following in zip(steps, (*steps[1:], after), strict=False):
             if isinstance(step, DataStep):
                 before, self._latest = self._latest, self._phases[step.ph_id]
                 if _was_separated(before, self._latest):
@@ -94,7 +94,8 @@ class ProgramLines:
     def _of_repeat(self, repeat: RepeatStep, depth: int) -> Iterator[str]:
         """The lines of a repeat. A tick that separates only its first repetition from what is before stands before it."""
         indent = " " * depth
-        first, last = self._first_data(repeat.steps), self._last_data(repeat.steps, self._latest)
+        first = next(self._phases_in(repeat.steps), None)
+        *_, last = (self._latest, *self._phases_in(repeat.steps))
         at_entry = first is not None and _was_separated(self._latest, first)
         between = first is not None and repeat.times > 1 and _was_separated(last, first)
         if at_entry and not between:
@@ -108,23 +109,13 @@ class ProgramLines:
             self._latest = None
         yield f"{indent}end"
 
-    def _first_data(self, steps: Sequence[Step]) -> Phase | None:
-        """The phase of the first data, unless a synchronisation comes before it."""
-        for step, _ in flat(steps):
-            if isinstance(step, SyncStep):
-                return None
+    def _phases_in(self, steps: Sequence[Step]) -> Iterator[Phase | None]:
+        """The phase of each step of data, and None for each synchronisation."""
+        for step in plain_steps(steps):
             if isinstance(step, DataStep):
-                return self._phases[step.ph_id]
-        return None
-
-    def _last_data(self, steps: Sequence[Step], before: Phase | None) -> Phase | None:
-        """The phase of the last data, as long as no synchronisation followed."""
-        for step, _ in flat(steps):
-            if isinstance(step, SyncStep):
-                before = None
-            elif isinstance(step, DataStep):
-                before = self._phases[step.ph_id]
-        return before
+                yield self._phases[step.ph_id]
+            elif isinstance(step, SyncStep):
+                yield None
 
     def _of_order(self, irregular: IrregularOrderStep, depth: int) -> Iterator[str]:
         """The lines of an irregular order; some thousands at once where a line depends on no step before it."""
