@@ -76,6 +76,23 @@ def assembled(tmp_path_factory: pytest.TempPathFactory, wavetank: Run) -> Path:
     return made_once(tmp_path_factory, "abyss", make)
 
 
+@pytest.fixture(scope="session")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The report of two applications on five clusters, HTML."""
+    import campaign_examples
+    import report_examples
+
+    from wavetank.report.gather import read_folder
+    from wavetank.report.page.html import render
+
+    def make(folder: Path) -> None:
+        models = [report_examples.abyss(report_examples.SCRIPT_NAME), report_examples.bt_io()]
+        campaign_examples.make_campaign(folder, models)
+        (folder / "report.html").write_text(render(read_folder(folder)), encoding="utf-8")
+
+    return made_once(tmp_path_factory, "report", make) / "report.html"
+
+
 @pytest.fixture(scope="module")
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """A browser, for the tests of one file."""

@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from browsers import browser_is_possible
 
 pytestmark = browser_is_possible
-
-
-@pytest.fixture(scope="module")
-def report(tmp_path_factory) -> Path:
-    import campaign_examples
-    import report_examples
-
-    from wavetank.report.gather import read_folder
-    from wavetank.report.page.html import render
-
-    folder = tmp_path_factory.mktemp("campaign")
-    campaign_examples.make_campaign(
-        folder, [report_examples.abyss(report_examples.SCRIPT_NAME), report_examples.bt_io()]
-    )
-    path = folder / "report.html"
-    path.write_text(render(read_folder(folder)), encoding="utf-8")
-    return path
 
 
 @pytest.fixture
@@ -216,17 +197,6 @@ def test_plots_follow_the_theme(page, theme) -> None:
     assert (brightness[0] > brightness[1]) == (theme == "light")
 
 
-@pytest.mark.parametrize("width", [360, 800, 1280])
-def test_the_page_is_never_wider_than_the_window(page, width) -> None:
-    page.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride",
-        {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False},
-    )
-    wide = page.execute_script("return document.documentElement.scrollWidth")
-    page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    assert wide <= width
-
-
 def test_it_is_complete_without_scripts(report, chromium) -> None:
     chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
@@ -238,8 +208,3 @@ def test_it_is_complete_without_scripts(report, chromium) -> None:
         assert len(found["nodeIds"]) >= 20
     finally:
         chromium.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
-
-
-def test_it_prints(page) -> None:
-    printed = page.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})
-    assert base64.b64decode(printed["data"]).startswith(b"%PDF")
