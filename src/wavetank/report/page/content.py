@@ -17,6 +17,7 @@ from wavetank.compare.tables.check import check_table, summary
 from wavetank.compare.tables.cost import cost_table, other_cost_table
 from wavetank.compare.tables.effects import effects_table
 from wavetank.compare.tables.left_out import dropped_table, not_measured_table
+from wavetank.compare.tables.month import month_table
 from wavetank.compare.tables.phases import call_results_table, phase_results_table
 from wavetank.compare.tables.ranking import ranking_table
 from wavetank.compare.tables.runs import baseline_table, whole_run_table
@@ -114,6 +115,7 @@ class ApplicationPart:
     what_if: tuple[Table, ...]
     cost_parts: Table | None
     other_costs: Table | None
+    month: Table | None
     effects: Table | None
     effects_plot: Figure | None
     model: ModelPart | None
@@ -252,6 +254,7 @@ def _application(
         cost=cost_figures(comparison, members, anchor),
         cost_parts=_filled(cost_table(comparison, members)),
         other_costs=_filled(other_cost_table(members)),
+        month=_filled(month_table(comparison, members)),
         effects=_filled(effects_table(comparison, name)),
         effects_plot=effects_plot,
         model=None if model is None else model_part(model, anchor, campaign.kernels.get(name)),

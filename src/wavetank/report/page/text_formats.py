@@ -111,6 +111,7 @@ def _of(application: ApplicationPart) -> list[Table]:
         application.own_runs,
         application.own_times,
         application.cost_parts,
+        application.month,
         application.other_costs,
         application.effects,
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from html import escape
+from typing import Any
 
 import campaign_examples
 import pytest
@@ -13,6 +15,7 @@ import report_examples
 from wavetank.compare.tables.all import comparison_tables
 from wavetank.model.tables.model_tables import model_tables
 from wavetank.report.gather import Campaign, read_folder
+from wavetank.report.page.content import make_page
 from wavetank.report.page.html import render
 from wavetank.report.page.text_formats import csv_text, json_text, markdown
 
@@ -23,7 +26,9 @@ def campaign(tmp_path_factory) -> Campaign:
     campaign_examples.make_campaign(
         folder, [report_examples.abyss(report_examples.SCRIPT_NAME)], clusters=("nfs", "gluster-2")
     )
-    return read_folder(folder)
+    found = read_folder(folder)
+    comparison = found.comparison.model_copy(update={"runs_per_month": 300})
+    return replace(found, comparison=comparison)
 
 
 def tables_of(text: str) -> dict[str, list[dict[str, str]]]:
@@ -113,7 +118,7 @@ def test_all_formats_call_clusters_the_same(campaign) -> None:
     assert tables["not-measured"][0]["title"] == "CephFS, 3 data servers" in page
 
 
-def test_the_baseline_and_the_whole_run_are_in_all_formats(campaign) -> None:
+def test_the_baseline_the_whole_run_and_the_month_are_in_all_formats(campaign) -> None:
     application = json.loads(json_text(campaign))["applications"][0]
     compared = [c for c in campaign.comparison.configurations if c.against is not None]
     assert compared and len(application["tables"]["baseline"]) == len(compared)
@@ -125,6 +130,27 @@ def test_the_baseline_and_the_whole_run_are_in_all_formats(campaign) -> None:
     for text in (render(campaign), markdown(campaign)):
         assert "The whole run, computed" in text
         assert "Against the baseline, NFS" in text
+        assert "Cost of a month of 300 runs, computed" in text
+
+
+def test_the_cost_of_a_month_is_that_of_the_runs_whose_costs_are_shown(campaign) -> None:
+    tables = json.loads(json_text(campaign))["applications"][0]["tables"]
+    named = next(each for each in comparison_tables(campaign.comparison) if each.name == "month")
+    month, cost = by_configuration(tables["month"]), by_configuration(tables["cost"])
+    assert month == by_configuration(json.loads(json.dumps(named.records())))
+    assert len(month) == len(campaign.comparison.configurations)
+    for which, row in month.items():  # all instances for the I/O time alone
+        assert row["io_of_runs"] == pytest.approx(300 * cost[which]["cost_var"])
+
+
+def by_configuration(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
+    return {(row["cluster"], row["mapping"]): row for row in rows}
+
+
+def test_nobody_asked_for_a_month_and_there_is_none(campaign) -> None:
+    comparison = campaign.comparison.model_copy(update={"runs_per_month": None})
+    page = make_page(replace(campaign, comparison=comparison))
+    assert [application.month for application in page.applications] == [None]
 
 
 def test_effects_of_several_knobs_are_marked(campaign) -> None:
