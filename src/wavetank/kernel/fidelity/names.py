@@ -69,11 +69,10 @@ def hole_differences(plan: PlannedRun) -> Iterator[str]:
         )
         for file_id, members in plan.members.items()
     }
-    n_ranks = Counter(map(id, plan.programs.values()))
     missed: Counter[int] = Counter()
-    for number, steps in {id(steps): steps for steps in plan.programs.values()}.items():
+    for ranks, steps in plan.each_program():
         for file_id, n in holes_missed(steps, sizes).items():
-            missed[file_id] += n * n_ranks[number]
+            missed[file_id] += n * len(ranks)
     for file_id, n in sorted(missed.items()):
         yield f"{n} lseek to a hole of {plan.names[file_id][0]} will find none there: files made beforehand are not sparse"
 

@@ -108,10 +108,12 @@ class PlannedVisits:
 
     Attributes:
         names: of each that it visits all its names, below the file's folder or the root.
+        sizes: of each, bytes beforehand.
         order: which of them it turns to, in order.
     """
 
     names: list[tuple[str, ...]]
+    sizes: list[int]
     order: Int64Array
 
 
@@ -245,7 +247,9 @@ def _of_file(plan: PlannedRun, keyword: str, rest: list[str], lines: Iterator[st
         ):
             raise ValueError("a rank's visits are not those that it says")
         plan.members[number].visits[rank] = PlannedVisits(
-            [tuple(map(unquote, names)) for _, _, *names in own], order
+            [tuple(map(unquote, names)) for _, _, *names in own],
+            [int(size) for _, size, *_ in own],
+            order,
         )
 
 
