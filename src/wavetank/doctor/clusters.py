@@ -15,7 +15,7 @@ from wavetank.cluster.namespaces.cgroups import hierarchies
 from wavetank.cluster.needs import needs_by_node
 from wavetank.cluster.registry import file_system
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.doctor.finding import Finding, kernel_has, tried
+from wavetank.doctor.finding import Finding, kernel_has, there_or_not, tried
 from wavetank.programs import find_program
 
 # Asked of their drivers; what a file system lies behind is asked for with it.
@@ -67,17 +67,12 @@ def _as_user() -> Finding:
 def kernel() -> Iterator[Finding]:
     """What nodes need of the kernel."""
     area = "virtual clusters"
-    if kernel_has("overlay"):
-        yield Finding(area, "overlay file system", "ok", "in the kernel")
-    else:
-        yield Finding(area, "overlay file system", "missing", "not in the kernel",
-                      "no virtual clusters on this machine", "modprobe overlay")  # fmt: skip
-    control = Path("/dev/loop-control")
-    if control.exists():
-        yield Finding(area, "loop devices", "ok", str(control))
-    else:
-        yield Finding(area, "loop devices", "missing", "no /dev/loop-control",
-                      "nodes have no disks of their own", "modprobe loop")  # fmt: skip
+    overlay = "in the kernel" if kernel_has("overlay") else None
+    loops = "/dev/loop-control" if Path("/dev/loop-control").exists() else None
+    yield there_or_not(area, "overlay file system", overlay, "not in the kernel",
+                       "no virtual clusters on this machine", "modprobe overlay")  # fmt: skip
+    yield there_or_not(area, "loop devices", loops, "no /dev/loop-control",
+                       "nodes have no disks of their own", "modprobe loop")  # fmt: skip
     yield _cgroups()
     yield _fuse()
 
@@ -133,41 +128,29 @@ def _fuse() -> Finding:
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR))
     except PermissionError:
-        return Finding(
-            area, ability, "limited", "/dev/fuse is not ours to open", cost, "run with sudo"
-        )
+        found = "/dev/fuse is not ours to open"
+        return Finding(area, ability, "limited", found, cost, "run with sudo")
     except OSError:
-        return Finding(
-            area,
-            ability,
-            "missing",
-            "no /dev/fuse",
-            cost,
-            "modprobe fuse; in a container, bind /dev/fuse",
-        )
+        remedy = "modprobe fuse; in a container, bind /dev/fuse"
+        return Finding(area, ability, "missing", "no /dev/fuse", cost, remedy)
     return Finding(area, ability, "ok", "/dev/fuse")
 
 
 def nfs() -> Iterator[Finding]:
     """Client and server of NFS, each by the kernel or by a program."""
     area = "file systems"
-    client = kernel_has("nfs")
-    bridge = native.built("bin/wavetank-nfs-mount")
-    if client:
-        yield Finding(area, "NFS client", "ok", "kernel")
-    elif bridge:
-        yield Finding(area, "NFS client", "ok", "our FUSE mount; the kernel has none")
-    else:
-        yield Finding(area, "NFS client", "missing", "none", "no NFS clusters",
-                      f"modprobe nfs, or {_bridge_remedy()}")  # fmt: skip
-    server = kernel_has("nfsd")
+    client = "kernel" if kernel_has("nfs") else None
+    if client is None and native.built("bin/wavetank-nfs-mount"):
+        client = "our FUSE mount; the kernel has none"
+    yield there_or_not(area, "NFS client", client, "none", "no NFS clusters",
+                       f"modprobe nfs, or {_bridge_remedy()}")  # fmt: skip
     ganesha = find_program("ganesha.nfsd")
-    found = [*(["kernel"] if server else []), *([f"nfs-ganesha ({ganesha})"] if ganesha else [])]
-    if found:
-        yield Finding(area, "NFS server", "ok", ", ".join(found))
-    else:
-        yield Finding(area, "NFS server", "missing", "none", "no NFS clusters",
-                      "apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind")  # fmt: skip
+    servers = [
+        *(["kernel"] if kernel_has("nfsd") else []),
+        *([f"nfs-ganesha ({ganesha})"] if ganesha else []),
+    ]
+    yield there_or_not(area, "NFS server", ", ".join(servers) or None, "none", "no NFS clusters",
+                       "apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind")  # fmt: skip
 
 
 def _bridge_remedy() -> str:

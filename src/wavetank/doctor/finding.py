@@ -35,6 +35,15 @@ class Finding:
     remedy: str = ""
 
 
+def there_or_not(
+    area: str, ability: str, found: str | None, lack: str, cost: str, remedy: str
+) -> Finding:
+    """A finding of what is there, as ``found`` says, or else is missing, as ``lack`` says."""
+    if found is not None:
+        return Finding(area, ability, "ok", found)
+    return Finding(area, ability, "missing", lack, cost, remedy)
+
+
 def tried(area: str, ability: str, argv: list[str], found: str, cost: str, remedy: str) -> Finding:
     """A finding by running a harmless command."""
     if find_program(argv[0]) is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wavetank import native, native_build
-from wavetank.doctor.finding import Finding
+from wavetank.doctor.finding import Finding, there_or_not
 from wavetank.errors import TraceError
 from wavetank.launchers.registry import launcher, launcher_names
 from wavetank.launchers.version import version_text
@@ -76,13 +76,8 @@ def launchers() -> Iterator[Finding]:
     for name in launcher_names():
         if name in ("none", "srun"):
             continue
-        version = launcher(name).available()
-        ability = f"launcher {name}"
-        if version is not None:
-            yield Finding("MPI", ability, "ok", version)
-        else:
-            cost, remedy = costs.get(name, ""), remedies.get(name, "")
-            yield Finding("MPI", ability, "missing", "not found", cost, remedy)
+        yield there_or_not("MPI", f"launcher {name}", launcher(name).available(), "not found",
+                           costs.get(name, ""), remedies.get(name, ""))  # fmt: skip
 
 
 def slurm() -> Iterator[Finding]:
@@ -107,18 +102,11 @@ def slurm() -> Iterator[Finding]:
 def programs() -> Iterator[Finding]:
     """Single programs that a part of the tool needs."""
     for wanted in _PROGRAMS:
-        yield _program(wanted)
-
-
-def _program(wanted: _Program) -> Finding:
-    path = find_program(wanted.program)
-    if path is None:
-        remedy = (
-            f"apt-get install {wanted.package}" if " " not in wanted.package else wanted.package
-        )
-        return Finding(wanted.area, wanted.ability, "missing", "not found", wanted.cost, remedy)
-    text = (version_text(path) or "") if wanted.version else ""
-    return Finding(wanted.area, wanted.ability, "ok", text.strip().partition("\n")[0] or path)
+        path = find_program(wanted.program)
+        said = (version_text(path) or "").strip() if path and wanted.version else ""
+        found = None if path is None else said.partition("\n")[0] or path
+        remedy = wanted.package if " " in wanted.package else f"apt-get install {wanted.package}"
+        yield there_or_not(wanted.area, wanted.ability, found, "not found", wanted.cost, remedy)
 
 
 def importers() -> Iterator[Finding]:
