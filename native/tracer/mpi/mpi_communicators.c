@@ -147,7 +147,8 @@ int32_t wt_communicator(MPI_Comm comm, bool *ordering) {
         int inter = 0, size = 0;
         mpi.test_inter(comm, &inter);
         int32_t number = number_new(comm, inter != 0, &size);
-        /* MPI_COMM_WORLD also where it is one rank: its collectives separate the phases of that run all the same.
+        /* MPI_COMM_WORLD also where it is one rank: its collectives separate the phases of that run all the
+         * same.
          */
         bool orders = number >= 0 && (size > 1 || comm == wt_mpi.world);
         kept = (void *)(intptr_t)(orders ? number + 1 : -(number + 1) - 1);
