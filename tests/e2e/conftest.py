@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import browsers
 import pytest
+from book.browser import start
 from slurm_cluster import SlurmCluster
 
 from made_once import made_once
@@ -97,7 +97,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
     """A browser, for the tests of one file."""
     profile = tmp_path_factory.mktemp("profile")
-    driver = browsers.start(profile)
+    driver = start(profile, HANG_S)
     try:
         yield driver
     finally:
