@@ -66,8 +66,6 @@ class FileCounters:
     n_maps: int = 0
     n_renames: int = 0
     n_views: int = 0
-    alignment: int | None = None  # of offsets, bytes
-    n_unaligned: int | None = None  # operations at offsets that are no multiples of it
     opened_s: float | None = None  # start of the first open
     closed_s: float | None = None  # end of the last close
     meta_time_s: float = 0.0  # in calls that move no data, all ranks

@@ -74,18 +74,17 @@ class Group:
 
     def lists_sizes(self, rank: int) -> bool:
         """Whether one rank's only phase lists many runs that differ in request size. None of them is looked at."""
-        listed = self.phases[0].offset[0]
-        if self.n_listed(rank) == 0 or not isinstance(listed, ListedOffsets):
+        if self.n_listed(rank) == 0:
             return False
-        sizes = listed.of_rank(self.phases[0].ph_processid.index(rank)).size
+        sizes = self.phases[0].runs(rank, 0).size
         return bool((sizes != sizes[0]).any())
 
     def n_listed(self, rank: int) -> int:
         """Runs of one rank where its only phase lists many; 0 elsewhere. None of them is looked at."""
         phase = self.phases[0]
-        if len(self.phases) > 1 or not isinstance(listed := phase.offset[0], ListedOffsets):
+        if len(self.phases) > 1 or not isinstance(phase.offset[0], ListedOffsets):
             return 0
-        of = listed.of_rank(phase.ph_processid.index(rank))
+        of = phase.runs(rank, 0)
         if len(of) < _MANY:
             return 0
         return len(fewest(of))

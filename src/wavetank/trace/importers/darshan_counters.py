@@ -161,8 +161,6 @@ def _of_record(values: _Values, file: int, level: int) -> FileCounters:
         n_maps=values.count("MMAPS"),
         n_renames=values.count("RENAME_SOURCES"),
         n_views=values.count("VIEWS"),
-        alignment=values.known("FILE_ALIGNMENT"),
-        n_unaligned=values.known("FILE_NOT_ALIGNED"),
         opened_s=values.at("OPEN_START"),
         closed_s=values.at("CLOSE_END"),
         meta_time_s=values.seconds("META_TIME"),
