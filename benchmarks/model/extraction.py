@@ -21,14 +21,15 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.document import Provenance, provenance
-from wavetank.model.compression.folding import CHUNK_ROWS, fold
+from wavetank.model.compression.folding import fold
 from wavetank.model.extract import compactor, extract_model
 from wavetank.model.rules import Rules
+from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.open import open_trace
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import FoldTable, Int64Array, Level, RankFacts, Trace, TracedFile
 
-CHUNK = 4 * CHUNK_ROWS
+CHUNK = 4 * WorkLimits().chunk_rows
 KINDS = (
     "sequential", "strided", "ten phases", "read, write", "two files", "seek, read", "5 writes, read",
     "random", "random sizes", "random r, w", "irregular order", "irregular, 100 files", "irregular, seeks", "stray seeks", "read and pread",

@@ -29,7 +29,7 @@ def command(first: Path, second: Path, output_format: str) -> int:
     from wavetank.model.comparison.difference import compare_models
     from wavetank.model.comparison.difference_table import counts, difference_table
 
-    result = compare_models(*(_model(path) for path in (first, second)))
+    result = compare_models(_model(first), _model(second))
     if result.same and output_format == "table":
         say(f"The models stand for the same I/O. {counts(result)}")
     else:

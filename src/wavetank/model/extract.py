@@ -166,9 +166,17 @@ def _taken_apart(run: _Compressed, rules: Rules, ops: Mapping[int, Op]) -> Activ
     parts: list[RankPhase] = []
     if len(data):
         rows, data, ranges = find_ranges(rows, data, levels, rules, run.families)
-        parts = describe(data, ranges)
+        parts = describe(data, ranges, rules.work)
     return Activity(
-        rows, data, parts, file_ids, own_level, run.families, rules.thresholds, library_files
+        rows,
+        data,
+        parts,
+        file_ids,
+        own_level,
+        run.families,
+        rules.thresholds,
+        rules.work,
+        library_files,
     )
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wavetank.errors import ModelError, UsageError
 from wavetank.model.document.model import Boundaries
 from wavetank.model.document.thresholds import Thresholds
+from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.schema import LEVEL_NAMES, BoolArray, Level
 
 LEVELS = {LEVEL_NAMES[level]: level for level in (Level.POSIX, Level.MPIIO)}
@@ -34,6 +35,7 @@ class Rules:
         pauses_s: seconds without I/O from which on a pause is kept in the programs; None: none is.
         families: whether files that are used alike, one at a time, are one file with members.
         thresholds: the numbers of all other rules.
+        work: what is worked on at a time; no model depends on it.
     """
 
     split_at_communication: Mapping[int, bool] = field(
@@ -45,6 +47,7 @@ class Rules:
     pauses_s: float | None = None
     families: bool = True
     thresholds: Thresholds = field(default_factory=Thresholds)
+    work: WorkLimits = field(default_factory=WorkLimits)
 
     def __post_init__(self) -> None:
         low, high = self.similarity or (1.0, 1.0)

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_LITTLE = 256 << 20
-"""Bytes that a process holds, up to which it returns nothing: it would only ask for the same pages again."""
+_LITTLE = 256 << 20  # bytes
 
 
 @contextmanager
@@ -32,24 +31,28 @@ def without_collection() -> Iterator[None]:
             gc.enable()
 
 
-def return_freed_memory() -> None:
+def return_freed_memory(little: int = _LITTLE) -> None:
     """Return to the system what was freed since, in a process that holds much; where the C library cannot, do nothing.
 
     glibc keeps freed blocks below 32 MiB: of a million files as much again as their trace takes (measured by
     benchmarks/scale). Of small traces, returning them takes a sixth of an extraction's time.
+
+    Args:
+        little: bytes that a process holds, up to which it returns nothing: it would only ask for the same pages again.
     """
-    if _resident_bytes() <= _LITTLE:
+    held = _resident_bytes()
+    if held is not None and held <= little:
         return
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
         trim(0)
 
 
-def _resident_bytes() -> int:
-    """Memory that this process holds; many where the system does not say."""
+def _resident_bytes() -> int | None:
+    """Memory that this process holds; None where the system does not say."""
     try:
         with Path("/proc/self/statm").open("rb", buffering=0) as statm:
             pages = statm.read(256).split()[1]
     except (OSError, IndexError):
-        return _LITTLE + 1
+        return None
     return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -25,11 +25,17 @@ class Probe:
             (folder / name).write_bytes(name.encode())
         monkeypatch.setattr(qemu, "find_program", lambda _name: str(self.program))
 
-    def of(self, script: str, timeout_s: float = HANG_S) -> str | None:
+    def of(
+        self, script: str, timeout_s: float = HANG_S, boot_id: Path = kvm_probe.BOOT_ID
+    ) -> str | None:
         self.program.write_text(f'#!/bin/sh\necho "$@" >>{self.ran}\n{script}\n')
         self.program.chmod(0o755)
         return kvm_probe.reason_against(
-            self.folder / "vmlinuz", self.folder / "busybox", self.folder / "cache", timeout_s
+            self.folder / "vmlinuz",
+            self.folder / "busybox",
+            self.folder / "cache",
+            timeout_s,
+            boot_id,
         )
 
     @property
@@ -43,15 +49,14 @@ def probe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Probe:
 
 
 def test_a_guest_that_boots_is_believed_and_asked_once_after_each_start_of_the_machine(
-    probe: Probe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    probe: Probe, tmp_path: Path
 ) -> None:
     assert probe.of("echo '[    0.1] noise'; echo 'wavetank: booted'; exit 1") is None
     assert probe.of("exit 1") is None  # as kept
     assert probe.times == 1
     assert "-accel kvm" in probe.ran.read_text()
     (tmp_path / "boot_id").write_text("another start")
-    monkeypatch.setattr(kvm_probe, "BOOT_ID", tmp_path / "boot_id")
-    assert probe.of("exit 1") is not None
+    assert probe.of("exit 1", boot_id=tmp_path / "boot_id") is not None
     assert probe.times == 2
 
 

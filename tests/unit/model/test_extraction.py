@@ -11,6 +11,7 @@ from wavetank.model import extract
 from wavetank.model.events.streams import DataRows
 from wavetank.model.phases.patterns import Ranges
 from wavetank.model.phases.rank_phase import RankPhase, describe
+from wavetank.model.work_limits import WorkLimits
 
 
 def test_rows_as_recorded_are_dropped_once_they_are_folded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,9 +19,9 @@ def test_rows_as_recorded_are_dropped_once_they_are_folded(monkeypatch: pytest.M
     recorded = weakref.ref(traces[0].folds)
     held = []
 
-    def seen(data: DataRows, ranges: Ranges) -> list[RankPhase]:
+    def seen(data: DataRows, ranges: Ranges, work: WorkLimits) -> list[RankPhase]:
         held.append(recorded() is not None)
-        return describe(data, ranges)
+        return describe(data, ranges, work)
 
     monkeypatch.setattr(extract, "describe", seen)
     extract.extract_model(traces.pop(), PROVENANCE)

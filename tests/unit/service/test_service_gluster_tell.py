@@ -24,11 +24,10 @@ def call(name: bytes, number: int = 7, procedure: int = tell.GETSPEC) -> bytes:
 @pytest.fixture
 def server(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(tell, "LOOKS_EVERY_S", 0.0)
     (tmp_path / "sp-1").write_text("volume one")
     with closing(socket.create_server(("127.0.0.1", 0))) as listening:
         listening.setblocking(False)
-        yield tell.Server(listening)
+        yield tell.Server(listening, looks_every_s=0.0)
 
 
 class Client:

@@ -49,7 +49,6 @@ def test_memory_is_returned_by_processes_that_hold_much(
         def __init__(self, name: None) -> None:
             self.malloc_trim = calls.append
 
-    monkeypatch.setattr(memory, "_LITTLE", little)
     monkeypatch.setattr(memory.ctypes, "CDLL", Library)
-    memory.return_freed_memory()
+    memory.return_freed_memory(little)
     assert calls == returned

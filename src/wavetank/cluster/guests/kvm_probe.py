@@ -39,7 +39,11 @@ INIT = f"""#!/bin/busybox sh
 
 
 def reason_against(
-    image: Path, busybox: Path, cache: Path = CACHE, timeout_s: float = PROBE_S
+    image: Path,
+    busybox: Path,
+    cache: Path = CACHE,
+    timeout_s: float = PROBE_S,
+    boot_id: Path = BOOT_ID,
 ) -> str | None:
     """Why no guest boots by KVM, with what to do; None where one did. Tried once after each start of this machine.
 
@@ -50,9 +54,10 @@ def reason_against(
         busybox: a static one.
         cache: where the initial root and the answer are kept.
         timeout_s: within which the guest has to boot.
+        boot_id: says which start of this machine it is.
     """
     kept = cache / KEPT
-    asked = {"boot": BOOT_ID.read_text().strip(), "image": str(image), "size": image.stat().st_size}
+    asked = {"boot": boot_id.read_text().strip(), "image": str(image), "size": image.stat().st_size}
     with contextlib.suppress(OSError, ValueError):
         answer = json.loads(kept.read_text())
         if answer["asked"] == asked:

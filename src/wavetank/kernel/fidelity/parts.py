@@ -27,9 +27,9 @@ def _first_difference(plan: PlannedRun, steps: Sequence[Step]) -> str | None:
             ticked |= step.words[0] == "tick"
         elif isinstance(step, DataStep):
             if latest == step.ph_id and ticked:
-                return f"a tick parts phase {latest} into several"
+                return f"a tick splits phase {latest} into several"
             if latest not in (None, step.ph_id) and not ticked and _alike(plan, latest, step.ph_id):
-                return f"nothing parts phase {step.ph_id} from phase {latest}"
+                return f"nothing separates phase {step.ph_id} from phase {latest}"
             latest, ticked = step.ph_id, False
     return None
 

@@ -26,8 +26,8 @@ from wavetank.model.comparison.comparability import (
     through_views,
     users,
 )
+from wavetank.model.comparison.comparison_limits import ComparisonLimits
 from wavetank.model.comparison.counterparts import FilePairs, matched_files
-from wavetank.model.comparison.flat_programs import MOST_RUNS
 from wavetank.model.comparison.inherited_files import inherited_files
 from wavetank.model.comparison.memory_difference import memory_difference, tells_memory
 from wavetank.model.comparison.operation_sequences import (
@@ -79,11 +79,17 @@ class ModelDifference:
         return not self.differences
 
 
-def compare_models(a: Model, b: Model) -> ModelDifference:
-    """Compare two models: application, files, operations by phases, and the order of everything."""
+def compare_models(a: Model, b: Model, limits: ComparisonLimits | None = None) -> ModelDifference:
+    """Compare two models: application, files, operations by phases, and the order of everything.
+
+    Args:
+        a: one model.
+        b: the other one.
+        limits: how much is compared one by one; None: the usual ones.
+    """
     if a.extrapolation is not None or b.extrapolation is not None:
         a, b = own_levels(a), own_levels(b)  # what the MPI library would do is not extrapolated
-    comparison = _Comparison(a, b)
+    comparison = _Comparison(a, b, limits or ComparisonLimits())
     found = [
         Difference("application", None, None, field, getattr(a, field), getattr(b, field))
         for field in ("n_ranks", "app_np", "app_nfiles", "app_st")
@@ -105,12 +111,12 @@ def compare_models(a: Model, b: Model) -> ModelDifference:
 class _Comparison:
     """Two models, and what has been found of their phases so far."""
 
-    def __init__(self, a: Model, b: Model) -> None:
-        self._a, self._b = a, b
+    def __init__(self, a: Model, b: Model, limits: ComparisonLimits) -> None:
+        self._a, self._b, self._limits = a, b, limits
         self.sight = sight_of(a, b)
         self.n_equal, self.n_unknown = 0, 0
         calls: list[str] = []
-        self._of_a, self._of_b = (Sequences(model, self.sight, calls) for model in (a, b))
+        self._of_a, self._of_b = (Sequences(model, self.sight, calls, limits) for model in (a, b))
         self._named_a: dict[int, Named] = {}
         self._named_b: dict[int, Named] = {}
         self._otherwise_folded: list[int] = []  # phases of a
@@ -214,8 +220,8 @@ class _Comparison:
         if self.sight.calls:
             given |= {(rank, files_a[file_id].key) for rank, file_id in inherited_files(self._a)}
             given |= {(rank, files_b[file_id].key) for rank, file_id in inherited_files(self._b)}
-        one = OrderedModel(self._a, files_a, self._named_a)
-        other = OrderedModel(self._b, files_b, self._named_b)
+        one = OrderedModel(self._a, files_a, self._named_a, self._limits.runs)
+        other = OrderedModel(self._b, files_b, self._named_b, self._limits.runs)
         try:
             first = first_other_step(one, other, given, self.sight.calls)
         except OrderNotComparedError as error:
@@ -262,7 +268,7 @@ class _Comparison:
             )
         if self._order_unknown:
             yield (
-                f"the order of operations of {self._order_unknown[0]} was not compared: it has more than {MOST_RUNS:,} changes"
+                f"the order of operations of {self._order_unknown[0]} was not compared: it has more than {self._limits.runs:,} changes"
             )
 
 

@@ -13,15 +13,12 @@ import numpy as np
 from wavetank.model.document.program import IrregularOrderStep, RepeatStep, Step
 from wavetank.trace.schema import Int64Array
 
-MOST_RUNS = 10_000_000
-"""Runs of equal steps that a program is laid out into (Choice: 16 bytes each)."""
-
 Leaf = Callable[[Step], tuple[int, int] | None]
 """The number that stands for a step, and how often it is done; None for steps that are left out."""
 
 
 class TooLongError(Exception):
-    """A program has more than ``MOST_RUNS`` runs."""
+    """A program has more runs than may be."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +32,11 @@ class LaidOut:
         return len(self.code)
 
 
-def lay_out(steps: Sequence[Step], leaf: Leaf) -> LaidOut:
-    """The steps one after another.
+def lay_out(steps: Sequence[Step], leaf: Leaf, most: int) -> LaidOut:
+    """The steps one after another, as runs of equal ones.
 
     Raises:
-        TooLongError: they are too many.
+        TooLongError: there are more than ``most`` runs.
     """
     parts: list[LaidOut] = []
     single: list[tuple[int, int]] = []
@@ -47,7 +44,11 @@ def lay_out(steps: Sequence[Step], leaf: Leaf) -> LaidOut:
         if isinstance(step, RepeatStep | IrregularOrderStep):
             parts.append(_of_pairs(single))
             single = []
-            parts.append(_repeated(step, leaf) if step.step == "repeat" else _mixed(step, leaf))
+            parts.append(
+                _repeated(step, leaf, most)
+                if step.step == "repeat"
+                else _in_order(step, leaf, most)
+            )
         elif (found := leaf(step)) is not None:
             single.append(found)
     parts.append(_of_pairs(single))
@@ -63,21 +64,21 @@ def _of_pairs(pairs: Sequence[tuple[int, int]]) -> LaidOut:
     return LaidOut(columns[:, 0], columns[:, 1])
 
 
-def _repeated(step: RepeatStep, leaf: Leaf) -> LaidOut:
-    inner = lay_out(step.steps, leaf)
+def _repeated(step: RepeatStep, leaf: Leaf, most: int) -> LaidOut:
+    inner = lay_out(step.steps, leaf, most)
     if len(inner) == 1:
         return LaidOut(inner.code, inner.n * step.times)
-    if len(inner) * step.times > MOST_RUNS:
+    if len(inner) * step.times > most:
         raise TooLongError
     return LaidOut(np.tile(inner.code, step.times), np.tile(inner.n, step.times))
 
 
-def _mixed(step: IrregularOrderStep, leaf: Leaf) -> LaidOut:
+def _in_order(step: IrregularOrderStep, leaf: Leaf, most: int) -> LaidOut:
     found = [leaf(one) for one in step.steps]
     kept = np.array([one is not None for one in found], dtype=bool)
     each = _of_pairs([one or (0, 0) for one in found])
     order = step.order[kept[step.order]]
-    if len(order) > MOST_RUNS:
+    if len(order) > most:
         raise TooLongError
     return LaidOut(each.code[order], each.n[order])
 

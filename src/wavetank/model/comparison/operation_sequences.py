@@ -13,15 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.model.comparison.comparability import Sight
-from wavetank.model.comparison.flat_programs import MOST_RUNS, LaidOut, TooLongError, lay_out
+from wavetank.model.comparison.comparison_limits import ComparisonLimits
+from wavetank.model.comparison.flat_programs import LaidOut, TooLongError, lay_out
 from wavetank.model.document.expansion import Operations, phase_operations
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, Step
 from wavetank.trace.schema import UNKNOWN, Int64Array
-
-MOST_OPERATIONS = 5_000_000
-"""Operations of a rank on a file that are looked at one by one (Choice: 200 bytes each)."""
 
 
 class TooManyError(Exception):
@@ -102,10 +100,13 @@ class Sequences:
         model: with its phases and programs.
         sight: what of calls is compared.
         names: the names of calls, numbered in the order of the list; names that it lacks are added.
+        limits: how much is compared one by one.
     """
 
-    def __init__(self, model: Model, sight: Sight, names: list[str]) -> None:
-        self._sight, self.names = sight, names
+    def __init__(
+        self, model: Model, sight: Sight, names: list[str], limits: ComparisonLimits
+    ) -> None:
+        self._sight, self.names, self._limits = sight, names, limits
         self._programs = model.programs
         self._program_of = {
             rank: number for number, program in enumerate(model.programs) for rank in program.ranks
@@ -130,8 +131,8 @@ class Sequences:
             TooManyError: they are not looked at one by one.
             NoOrderError: the program does not tell their order.
         """
-        if sum(phase.ph_niop for phase in phases) > MOST_OPERATIONS:
-            raise TooManyError(f"there are more than {MOST_OPERATIONS:,} of rank {rank}")
+        if sum(phase.ph_niop for phase in phases) > self._limits.operations:
+            raise TooManyError(f"there are more than {self._limits.operations:,} of rank {rank}")
         some = sorted(phases, key=lambda phase: phase.ph_id)
         parts = [self._columns(phase, phase_operations(phase, rank)) for phase in some]
         if not parts:
@@ -185,10 +186,10 @@ class Sequences:
             raise NoOrderError(f"rank {rank} has no program")
         if number not in self._orders:
             try:
-                order = lay_out(self._programs[number].steps, self._operations)
+                order = lay_out(self._programs[number].steps, self._operations, self._limits.runs)
             except TooLongError:
                 raise NoOrderError(
-                    f"the program of rank {rank} has more than {MOST_RUNS:,} changes"
+                    f"the program of rank {rank} has more than {self._limits.runs:,} changes"
                 ) from None
             found, of_code = np.unique(order.code, return_inverse=True)
             streams = np.array([self._stream[ph_id] for ph_id in found.tolist()], dtype=np.int64)

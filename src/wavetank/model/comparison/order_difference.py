@@ -41,11 +41,13 @@ class OrderedModel:
     Attributes:
         files: by file_id.
         phases: by ph_id; equal names are for operations that are compared elsewhere and are equal in both models.
+        most_runs: of equal steps that a program is laid out into.
     """
 
     model: Model
     files: Mapping[int, Named]
     phases: Mapping[int, Named]
+    most_runs: int
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,9 @@ class _Programs:
         """A rank's program without loops and irregular orders."""
         key = self.key_of(rank)
         if key not in self._laid_out:
-            self._laid_out[key] = lay_out(self._steps_of(rank), self._leaf(rank))
+            self._laid_out[key] = lay_out(
+                self._steps_of(rank), self._leaf(rank), self._one.most_runs
+            )
         return self._laid_out[key]
 
     def as_written(self, rank: int) -> Hashable:

@@ -58,11 +58,12 @@ class Compactor:
     ) -> None:
         self._rules = rules or Rules()
         self.thresholds = self._rules.thresholds
+        self.work = self._rules.work
         none = np.zeros(256, dtype=np.uint8)
         self.kinds = kinds or OpKinds(none, none, none, none)
         self._interleavings: list[Interleaving] = []
         self._n_substreams = 0
-        self._store = ListStore()
+        self._store = ListStore.with_room(self.work.lists)
         self._stripes = Stripes(self._store)
         self._loops = LoopBlocks(self.thresholds, self.kinds.calls, self._store)
         self._stretches = StretchBlocks(self._rules, self._store)

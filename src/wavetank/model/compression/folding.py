@@ -2,7 +2,7 @@
 
 Reads a FoldTable of any size, or chunks of one; leaves ``Folded`` rows that stand for the same
 operations. Tracers fold as they record; importers and events on demand do not. What is
-worked on at a time is bounded by ``CHUNK_ROWS``.
+worked on at a time is bounded by ``WorkLimits.chunk_rows``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,6 @@ from wavetank.model.compression.folded_table import (
 )
 from wavetank.model.native.survey import Chunk, Survey, Workspace, survey
 from wavetank.trace.schema import BoolArray, FoldTable, Int64Array
-
-CHUNK_ROWS = 1 << 18
-"""Rows folded at a time: 45 MiB of columns. Work for a chunk, whatever is in it, takes as long as that for 10,000 operations."""
 
 
 def fold(
@@ -54,21 +51,21 @@ def fold(
     folded = [
         _fold_chunk(as_folded(part), gap_ns, compactor, workspace)
         for table in tables
-        for part in _parts(table)
+        for part in _parts(table, compactor.work.chunk_rows)
         if len(part)
     ]
     return compactor.whole(folded) if folded else empty()
 
 
-def _parts(table: FoldTable) -> Iterator[FoldTable]:
-    """Pieces of a table, none of which begins inside a loop."""
-    if len(table) <= CHUNK_ROWS:
+def _parts(table: FoldTable, n_rows: int) -> Iterator[FoldTable]:
+    """Pieces of a table of so many rows, none of which begins inside a loop."""
+    if len(table) <= n_rows:
         yield table
         return
     whole = as_folded(table)
     start = 0
     while start < len(table):
-        stop = min(start + CHUNK_ROWS, len(table))
+        stop = min(start + n_rows, len(table))
         while stop < len(table) and table.loop[stop] and table.loop[stop] == table.loop[stop - 1]:
             stop += 1
         yield take(whole, slice(start, stop))

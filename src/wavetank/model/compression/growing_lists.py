@@ -10,39 +10,40 @@ from __future__ import annotations
 import mmap
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
 from wavetank.model.native.lists import Stretches
+from wavetank.model.work_limits import ListRoom
 from wavetank.trace.schema import Int64Array
 
-BLOCK = 1 << 20
-"""Entries of a block at least: 8 MiB, which the system gives in large pages."""
-RANGE = 1 << 31
-"""Entries that a range of addresses has room for: 16 GiB, of which only what is used takes memory."""
-STRIPES, STRIPE = 256, 1 << 27
-"""Behind it, lists that grow side by side: so many, and entries that each has room for (1 GiB)."""
-SMALL = 1 << 16
-"""Entries of a stripe that are not in large pages, of which there would be many with little in each."""
 _MAP_NORESERVE = 0x4000  # <sys/mman.h> of Linux; newer Pythons have it in mmap
 
 
-def _range() -> mmap.mmap | None:
+def _range(room: ListRoom) -> mmap.mmap | None:
     """Addresses for a list and its stripes; None where addresses are limited."""
+    if not room.addresses:
+        return None
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _MAP_NORESERVE
     try:
-        mapped = mmap.mmap(-1, 8 * (RANGE + STRIPES * STRIPE), flags=flags)
+        mapped = mmap.mmap(-1, 8 * (room.entries + room.stripes * room.stripe_entries), flags=flags)
     except (OSError, ValueError):
         return None
     with suppress(OSError):  # a system without large pages
-        mapped.madvise(mmap.MADV_HUGEPAGE, 0, 8 * RANGE)
+        mapped.madvise(mmap.MADV_HUGEPAGE, 0, 8 * room.entries)
     return mapped
 
 
 class GrowingList:
-    """Numbers one after another."""
+    """Numbers one after another.
 
-    def __init__(self) -> None:
+    Args:
+        room: for them.
+    """
+
+    def __init__(self, room: ListRoom | None = None) -> None:
+        self.room = room or ListRoom()
         self._blocks: list[Int64Array] = []
         self._used = 0  # of the last block
         self._before = 0  # in the blocks before it
@@ -73,11 +74,11 @@ class GrowingList:
 
     def _room(self, n: int) -> Int64Array:
         """Memory for n numbers at least."""
-        if not self._blocks and n <= RANGE:
-            self._range = _range()
+        if not self._blocks and n <= self.room.entries:
+            self._range = _range(self.room)
             if self._range is not None:
-                return np.frombuffer(self._range, dtype=np.int64)[:RANGE]
-        return np.empty(max(n, BLOCK), dtype=np.int64)
+                return np.frombuffer(self._range, dtype=np.int64)[: self.room.entries]
+        return np.empty(max(n, self.room.block_entries), dtype=np.int64)
 
     def stripes(self) -> Int64Array | None:
         """Where each of the stripes ends so far, to be set by who fills them; None: there are none."""
@@ -86,13 +87,12 @@ class GrowingList:
                 self.reserve(0)
             if self._range is None or len(self._blocks) > 1:
                 return None
-            self._ends = self.first_of(np.arange(STRIPES))
+            self._ends = self.first_of(np.arange(self.room.stripes))
         return self._ends
 
-    @staticmethod
-    def first_of(number: Int64Array) -> Int64Array:
+    def first_of(self, number: Int64Array) -> Int64Array:
         """Where stripes begin."""
-        return RANGE + STRIPE * number
+        return self.room.entries + self.room.stripe_entries * number
 
     def address(self, position: Int64Array) -> Int64Array:
         """Addresses of entries of the list's range."""
@@ -102,8 +102,9 @@ class GrowingList:
         """Ask for large pages behind the beginning of a stripe."""
         if self._range is not None:
             with suppress(OSError):
-                first = RANGE + STRIPE * number + SMALL
-                self._range.madvise(mmap.MADV_HUGEPAGE, 8 * first, 8 * (STRIPE - SMALL))
+                small, whole = self.room.small_entries, self.room.stripe_entries
+                first = self.room.entries + whole * number + small
+                self._range.madvise(mmap.MADV_HUGEPAGE, 8 * first, 8 * (whole - small))
 
     def append(self, numbers: Int64Array) -> int:
         """Put numbers at the end; where they begin."""
@@ -147,3 +148,8 @@ class ListStore:
 
     offsets: GrowingList = field(default_factory=GrowingList)
     sizes: GrowingList = field(default_factory=GrowingList)
+
+    @classmethod
+    def with_room(cls, room: ListRoom) -> Self:
+        """Empty lists."""
+        return cls(GrowingList(room), GrowingList(room))

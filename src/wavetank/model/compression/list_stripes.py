@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from wavetank.model.compression.growing_lists import SMALL, STRIPE, STRIPES, GrowingList, ListStore
+from wavetank.model.compression.growing_lists import GrowingList, ListStore
 from wavetank.model.native.substreams import Tails
 from wavetank.trace.schema import Int64Array
 
@@ -29,7 +29,7 @@ class Stripes:
         if self._store.offsets.stripes() is None or self._store.sizes.stripes() is None:
             return np.full(len(keys), -1, dtype=np.int64)
         for key in keys:
-            if len(self._number) < STRIPES:
+            if len(self._number) < self._store.offsets.room.stripes:
                 self._number.setdefault(key, len(self._number))
         return np.array([self._number.get(key, -1) for key in keys], dtype=np.int64)
 
@@ -44,10 +44,11 @@ class Stripes:
             return None
         return Tails(at[0], at[1], offsets.address(at[0]), sizes.address(at[1]))
 
-    @staticmethod
-    def _room(end: Int64Array, numbers: Int64Array) -> Int64Array:
-        first = GrowingList.first_of(np.maximum(numbers, 0))
-        return np.where(numbers < 0, STRIPE, first + STRIPE - end)
+    def _room(self, end: Int64Array, numbers: Int64Array) -> Int64Array:
+        offsets = self._store.offsets
+        whole = offsets.room.stripe_entries
+        first = offsets.first_of(np.maximum(numbers, 0))
+        return np.where(numbers < 0, whole, first + whole - end)
 
     def filled(self, numbers: Int64Array, tails: Tails) -> None:
         """Take note of what was put behind ``tails``, which say where it ends now."""
@@ -59,7 +60,7 @@ class Stripes:
             ends = values.stripes()
             if ends is None:
                 continue
-            small = GrowingList.first_of(numbers[some]) + SMALL
+            small = values.first_of(numbers[some]) + values.room.small_entries
             for number in numbers[some][(ends[numbers[some]] < small) & (at[some] >= small)]:
                 values.in_large_pages(int(number))
             ends[numbers[some]] = at[some]

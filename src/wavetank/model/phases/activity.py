@@ -12,6 +12,7 @@ from wavetank.model.events.file_families import Families
 from wavetank.model.events.rows import Rows
 from wavetank.model.events.streams import DataRows
 from wavetank.model.phases.rank_phase import RankPhase
+from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.ops import codes_where
 from wavetank.trace.schema import BoolArray, Int64Array, Op
 
@@ -28,6 +29,7 @@ class Activity:
         own_level: the level at which the application itself uses a file.
         families: files that stand for several, which are used alike.
         thresholds: of the extraction.
+        work: what it works on at a time.
         library_files: index of those of the trace's files that only the MPI library used, which are left out.
     """
 
@@ -38,6 +40,7 @@ class Activity:
     own_level: Mapping[int, int]
     families: Families = field(default_factory=dict)
     thresholds: Thresholds = field(default_factory=Thresholds)
+    work: WorkLimits = field(default_factory=WorkLimits)
     library_files: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def own_levels(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

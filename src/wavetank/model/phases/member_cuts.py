@@ -10,8 +10,8 @@ from wavetank.model.events.streams import DataRows
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
-_SHORT, _TOGETHER = 1 << 10, 1 << 8
-"""Operations of patterns that are looked at together, and how many patterns at a time."""
+_TOGETHER = 1 << 8
+"""Short patterns that are looked at at a time."""
 
 
 def with_member_cuts(data: DataRows, patterns: Int64Array, rules: Rules) -> Int64Array:
@@ -46,7 +46,7 @@ def _even(data: DataRows, patterns: Int64Array, rules: Rules) -> BoolArray:
     low, high, period = patterns.T
     length = high - low
     even = np.zeros(len(patterns), dtype=bool)
-    some = np.flatnonzero((length <= _SHORT) & (length >= 3 * period))
+    some = np.flatnonzero((length <= rules.work.pattern_operations) & (length >= 3 * period))
     for begin in range(0, len(some), _TOGETHER):
         mine = some[begin : begin + _TOGETHER]
         # Operations of the patterns in sequence; each is compared with the one two repetitions later.

@@ -29,8 +29,8 @@ from wavetank.model.rules import Rules
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 _BEGINNING = 1 << 10  # operations of a list that are looked at first
-_SHORT, _TOGETHER = 1 << 10, 1 << 8
-"""Operations of a stretch up to which patterns are looked for in several of them together, and in how many."""
+_TOGETHER = 1 << 8
+"""Short stretches in which patterns are looked for at a time."""
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ def _search(
     for at, n in zip(first.tolist(), length.tolist(), strict=True):
         key = (
             (symbols[at : at + n].tobytes(), sizes[at : at + n].tobytes())
-            if n <= _SHORT
+            if n <= rules.work.pattern_operations
             else (b"", b"%d" % at)
         )
         which.append(numbers.setdefault(key, len(places)))
@@ -318,7 +318,7 @@ def _all_periods(
 ) -> list[Found]:
     """Patterns of each stretch: ``n`` operations from ``at`` on."""
     found: dict[int, Found] = {}
-    short = [number for number, (_, n) in enumerate(places) if n <= _SHORT]
+    short = [number for number, (_, n) in enumerate(places) if n <= rules.work.pattern_operations]
     for begin in range(0, len(short), _TOGETHER):
         some = short[begin : begin + _TOGETHER]
         index = np.concatenate([np.arange(at, at + n) for at, n in map(places.__getitem__, some)])

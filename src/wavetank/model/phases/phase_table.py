@@ -28,9 +28,6 @@ from wavetank.trace.schema import (
     UInt8Array,
 )
 
-_AT_A_TIME = 1 << 19
-"""Calls that move no data that are given to phases at a time: each takes 150 bytes while it is."""
-
 
 @dataclass(frozen=True)
 class PartTimes:
@@ -332,8 +329,9 @@ def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]
     lows = np.array([part.low for part in parts], dtype=np.int64)
     opening = activity.codes(lambda op: op.kind == OpKind.OPEN)
     totals: dict[int, int] = defaultdict(int)
-    for begin in range(0, len(index), _AT_A_TIME):
-        some = index[begin : begin + _AT_A_TIME]
+    at_once = activity.work.metadata_rows
+    for begin in range(0, len(index), at_once):
+        some = index[begin : begin + at_once]
         wanted = key(rows.level[some], table.file[some], table.rank[some])
         stream = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         known = keys[stream] == wanted

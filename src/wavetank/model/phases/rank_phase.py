@@ -12,7 +12,8 @@ from wavetank.model.document.access_runs import Repetitions, RunArrays
 from wavetank.model.events.streams import DataRows
 from wavetank.model.phases.member_runs import Members, members_of, runs_of
 from wavetank.model.phases.patterns import Ranges
-from wavetank.model.phases.small_parts import SMALL, Parts, describe_small
+from wavetank.model.phases.small_parts import Parts, describe_small
+from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int32Array, Int64Array, UInt8Array
 
 
@@ -77,8 +78,8 @@ class RankPhase(NamedTuple):
         return tuple([member.last_moved for member in self.members])
 
 
-def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
-    """Describe each range, in the order of the ranges."""
+def describe(data: DataRows, ranges: Ranges, work: WorkLimits) -> list[RankPhase]:
+    """Describe each range, in the order of the ranges; small ones together."""
     first_row = np.searchsorted(data.first_op, ranges.low, side="right") - 1
     last_row = np.searchsorted(data.first_op, ranges.high - 1, side="right") - 1
     special = np.concatenate([[0], np.cumsum((data.listed >= 0) | (data.block >= 0))])
@@ -91,9 +92,9 @@ def describe(data: DataRows, ranges: Ranges) -> list[RankPhase]:
         & (data.first_op[first_row] == ranges.low)
         & (data.count[first_row] == ranges.high - ranges.low)
     )
-    small = plain & ~whole & (last_row - first_row < SMALL)
-    small &= ranges.high - ranges.low <= SMALL * ranges.period
-    small &= ranges.period <= SMALL
+    small = plain & ~whole & (last_row - first_row < work.part_rows)
+    small &= ranges.high - ranges.low <= work.part_rows * ranges.period
+    small &= ranges.period <= work.part_rows
     at_once = dict(_whole_rows(data, whole, first_row))
     at_once.update(
         zip(

@@ -15,9 +15,6 @@ from wavetank.model.events.streams import DataRows
 from wavetank.model.phases.member_runs import Members
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
-SMALL = 256
-"""Rows of a part, and repetitions of its pattern, up to which parts are described together."""
-
 
 @dataclass(frozen=True)
 class Parts:

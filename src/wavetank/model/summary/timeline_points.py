@@ -18,7 +18,6 @@ from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 LINE = 3
 """Operations of a run that are more than two places that any line goes through."""
-_MANY_ROWS = 1 << 12  # of a part, from which on it is made by itself
 
 
 Points = Int64Array
@@ -231,7 +230,7 @@ def _cut(activity: Activity, own: Sequence[int], idle: IdleTimes, body: Int64Arr
     data, table = activity.data, activity.rows.table
     first = np.array([activity.parts[number].first_row for number in own], dtype=np.int64)
     last = np.array([activity.parts[number].last_row for number in own], dtype=np.int64)
-    part = np.flatnonzero(last - first < _MANY_ROWS)
+    part = np.flatnonzero(last - first < activity.work.point_rows)
     none = np.zeros(0, dtype=np.int64)
     if not len(part):
         return _Pieces(*(none,) * 7, none != 0)
@@ -249,7 +248,7 @@ def _cut(activity: Activity, own: Sequence[int], idle: IdleTimes, body: Int64Arr
     hidden, at_start = np.repeat(interleaved, length), np.repeat(edges[0], length)
     gaps = np.where(hidden, at_start, gaps[0]), np.where(hidden, at_start, gaps[1])
     times = gaps[1] - gaps[0] + 1
-    few = np.add.reduceat(times, start) <= _MANY_ROWS
+    few = np.add.reduceat(times, start) <= activity.work.point_rows
     listed = np.logical_or.reduceat(data.listed[row] >= 0, start)
     small = np.repeat(few, length)
     at = np.repeat(np.flatnonzero(small), times[small])

@@ -63,6 +63,7 @@ def numbers(
     members: Sequence[Configuration],
     measurements: Sequence[Measurement],
     made_in: Sequence[str],
+    phase_times: int = PHASE_TIMES,
 ) -> Markup:
     """Of one application, as JSON that can stand in an element of the page.
 
@@ -71,9 +72,10 @@ def numbers(
         members: the application's configurations, best first.
         measurements: of the application.
         made_in: of each measurement, the name of its surroundings.
+        phase_times: times of phases in all measurements; of more, phases with fewer bytes are left out.
     """
     runs = _runs(measurements, made_in)
-    phases = _phases(members, len(measurements))
+    phases = _phases(members, phase_times // max(len(measurements), 1))
     ids = [phase[0] for phase in phases]
     found: dict[str, Any] = {
         "configurations": [_configuration(each, comparison) for each in members],
@@ -209,10 +211,10 @@ def _ends(estimate: Estimate) -> list[JsonValue]:
     return ends if estimate.range_of is None else [*ends, estimate.range_of]
 
 
-def _phases(members: Sequence[Configuration], n_measurements: int) -> list[list[JsonValue]]:
+def _phases(members: Sequence[Configuration], n_phases: int) -> list[list[JsonValue]]:
     """Id, file, operation, request size, ranks, bytes of the phases with most bytes, in their order."""
     known = {phase.ph_id: phase for each in members for phase in each.phases}
-    most = max(FEWEST_PHASES, min(MOST_PHASES, PHASE_TIMES // max(n_measurements, 1)))
+    most = max(FEWEST_PHASES, min(MOST_PHASES, n_phases))
     largest = sorted(known.values(), key=lambda phase: -phase.weight_bytes)[:most]
     return [
         [p.ph_id, printable(p.file_name), p.operation, p.rs, len(p.ranks), p.weight_bytes]

@@ -60,10 +60,12 @@ class _Stripe:
 
 
 @styled
-def temporal_pattern(model: Model, axis: Axis, name: str = "temporal") -> Plot:
+def temporal_pattern(
+    model: Model, axis: Axis, name: str = "temporal", most_shared_rows: int = MAX_SHARED_ROWS
+) -> Plot:
     """Operations per rank over time or tick, coloured by request size.
 
-    Reads and writes share a row while rows are wide, and have a panel each where they are not.
+    Reads and writes share a row where there are ``most_shared_rows`` at most, and have a panel each where there are more.
     """
     extent = _extent(model.timeline, axis)
     stripes = _stripes(model)
@@ -71,7 +73,7 @@ def temporal_pattern(model: Model, axis: Axis, name: str = "temporal") -> Plot:
     kinds = sorted({ax.kind_of(point.iop_type) for point in model.timeline})
     both = "read" in kinds and len(kinds) > 1
     wide = max((stripe.last - stripe.first + 1 for stripe in stripes.values()), default=1)
-    apart = both and (wide > 1 or n_rows > MAX_SHARED_ROWS)
+    apart = both and (wide > 1 or n_rows > most_shared_rows)
     panels: list[list[ax.Kind]] = [kinds]
     if apart:
         panels = [["read"], [kind for kind in kinds if kind != "read"]]

@@ -143,10 +143,15 @@ def operation_counts(phases: Sequence[Phase], name: str = "operations") -> Plot:
 
 
 @styled
-def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> Plot:
+def gantt(
+    model: Model,
+    axis: Literal["time", "tick"],
+    name: str = "gantt",
+    most_rows: int = MAX_GANTT_ROWS,
+) -> Plot:
     """Phases as bars over time or tick; a series of equal phases is one row.
 
-    Where there are more rows than can be read, a row is a file; of very many files, those with most bytes.
+    Where there are more than ``most_rows``, a row is a file; of very many files, those with most bytes.
     """
     own, _ = by_level(model)
     names = names_of(model)
@@ -159,7 +164,7 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
         )
     if any(len(_kinds(phase)) > 1 for phase in own):
         caption += " A phase that reads and writes in turn has both, reads above."
-    shown, n_rows, which = _gantt_rows(own, model)
+    shown, n_rows, which = _gantt_rows(own, model, most_rows)
     labels = [
         f"{numbers} · {short_name(names.get(phases[0].file_id, '?'), 34)}"
         for numbers, phases in shown
@@ -216,22 +221,22 @@ def gantt(model: Model, axis: Literal["time", "tick"], name: str = "gantt") -> P
 
 
 def _gantt_rows(
-    own: Sequence[Phase], model: Model
+    own: Sequence[Phase], model: Model, most_rows: int
 ) -> tuple[list[tuple[str, list[Phase]]], int, str]:
     """The rows that are shown, how many there are, and what a reader must be told of them."""
     rows = [
         (id_range(phase.ph_id for phase in phases), phases)
         for phases, _ in series_rows(own, model.series)
     ]
-    if len(rows) <= MAX_GANTT_ROWS:
+    if len(rows) <= most_rows:
         return rows, len(rows), ""
     rows = _by_file(own)
     which = " A row is a file, reads above and writes below: there are more phases than rows."
-    if len(rows) <= MAX_GANTT_ROWS:
+    if len(rows) <= most_rows:
         return rows, len(rows), which
     most = sorted(range(len(rows)), key=lambda row: -sum(p.ph_weight for p in rows[row][1]))
-    shown = [rows[row] for row in sorted(most[:MAX_GANTT_ROWS])]
-    return shown, len(rows), f"{which} The {MAX_GANTT_ROWS} with most bytes of {len(rows):,}."
+    shown = [rows[row] for row in sorted(most[:most_rows])]
+    return shown, len(rows), f"{which} The {most_rows} with most bytes of {len(rows):,}."
 
 
 def _at_work(model: Model) -> dict[tuple[int, str], list[tuple[float, float]]]:

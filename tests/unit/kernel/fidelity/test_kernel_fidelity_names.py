@@ -138,10 +138,10 @@ TIMES = " repeat 4\n  data 2 1 - 0 0\n end"
     ("steps", "told"),
     [
         (f" data 1 4 - 0 0\n tick\n{TIMES}", None),
-        (f" data 1 4 - 0 0\n{TIMES}", "nothing parts phase 2 from phase 1"),
+        (f" data 1 4 - 0 0\n{TIMES}", "nothing separates phase 2 from phase 1"),
         (
             f" data 1 4 - 0 0\n{SEPARATED}",
-            "a tick parts phase 2 into several",
+            "a tick splits phase 2 into several",
         ),
         (" repeat 4\n  data 1 1 - 0 0\n  tick\n  data 2 1 - 0 0\n  tick\n end", None),
     ],

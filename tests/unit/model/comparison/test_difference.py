@@ -15,8 +15,7 @@ from applications import bt_io, madbench2
 from fold_builder import PROVENANCE, Event, model_of, trace_of
 
 from waiting import HANG_S
-from wavetank.model.comparison import flat_programs as laid_out
-from wavetank.model.comparison import operation_sequences as sequences
+from wavetank.model.comparison.comparison_limits import ComparisonLimits
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.expansion import phase_operations
@@ -380,17 +379,13 @@ def test_the_order_between_files_is_compared_however_they_were_folded() -> None:
     assert compare_models(darshan[0], darshan[0]).same
 
 
-def test_programs_too_long_to_be_laid_out_are_not_said_to_differ(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_programs_too_long_to_be_laid_out_are_not_said_to_differ() -> None:
     events = random_calls(300)
     a, b = model_of(events), one_by_one(model_of(events))
-    monkeypatch.setattr(laid_out, "MOST_RUNS", 5)
-    result = compare_models(a, a)
+    result = compare_models(a, a, ComparisonLimits(runs=5))
     assert result.same
     assert not any("was not compared" in note for note in result.notes)
-    monkeypatch.setattr(sequences, "MOST_OPERATIONS", 5)
-    result = compare_models(a, b)
+    result = compare_models(a, b, ComparisonLimits(operations=5, runs=5))
     assert any("compared by phases alone" in note for note in result.notes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fold_builder import Event, model_of
 
-from wavetank.model.comparison import operation_sequences as sequences
+from wavetank.model.comparison.comparison_limits import ComparisonLimits
 from wavetank.model.comparison.difference import compare_models
 
 WAY = tuple[str, int, int]  # call, offset, size
@@ -48,8 +48,11 @@ def test_another_operation_is_named(changed: WAY) -> None:
     assert any(row.field == "operations by place of rank 0" for row in result.differences)
 
 
-def test_too_many_operations_are_said_to_be_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sequences, "MOST_OPERATIONS", 5)
+def test_too_many_operations_are_said_to_be_too_many() -> None:
     a, b = model_of(below_mpi(READ_MODIFY_WRITE)), model_of(below_mpi(ALL_READS_FIRST))
-    (note,) = (note for note in compare_models(a, b).notes if "by phases alone" in note)
+    (note,) = (
+        note
+        for note in compare_models(a, b, ComparisonLimits(operations=5)).notes
+        if "by phases alone" in note
+    )
     assert note.endswith("by phases alone: there are more than 5 of rank 0")

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_model_properties import runs
 
-from wavetank.model.compression import folding as fold_module
+from wavetank.model.compression.compactor import Compactor
 from wavetank.model.compression.folding import fold
+from wavetank.model.rules import Rules
+from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.schema import FoldTable
 
 COLUMNS = [column.name for column in fields(FoldTable)]
@@ -42,12 +44,7 @@ def unfolded(table: FoldTable) -> dict[str, list[int]]:
 @given(events=runs(), chunk=st.sampled_from([5, 16, 1 << 16]))
 def test_folding_keeps_every_operation(events: list[Event], chunk: int) -> None:
     table = fold_table(events)
-    before = fold_module.CHUNK_ROWS
-    fold_module.CHUNK_ROWS = chunk
-    try:
-        folded = fold(table)
-    finally:
-        fold_module.CHUNK_ROWS = before
+    folded = fold(table, compactor=Compactor(Rules(work=WorkLimits(chunk_rows=chunk))))
     assert unfolded(folded) == unfolded(table)
     assert int(folded.busy_ns.sum()) == int(table.busy_ns.sum())
     assert folded.count.sum() == table.count.sum()

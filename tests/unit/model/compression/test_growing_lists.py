@@ -7,8 +7,8 @@ import mmap
 import numpy as np
 import pytest
 
-from wavetank.model.compression import growing_lists as lists
 from wavetank.model.compression.growing_lists import GrowingList
+from wavetank.model.work_limits import ListRoom
 
 
 def no_range(*_: object, **__: object) -> None:
@@ -17,10 +17,9 @@ def no_range(*_: object, **__: object) -> None:
 
 @pytest.mark.parametrize("limited", [False, True])
 def test_numbers_stay_where_they_were_put(monkeypatch: pytest.MonkeyPatch, limited: bool) -> None:
-    monkeypatch.setattr(lists, "BLOCK", 10)
     if limited:
         monkeypatch.setattr(mmap, "mmap", no_range)
-    grown = GrowingList()
+    grown = GrowingList(ListRoom(block_entries=10))
     parts = [np.arange(n) * 3 + n for n in (4, 5, 6, 100, 1, 9, 9, 2)]
     places = [grown.append(part) for part in parts]
     first, length = np.array(places), np.array([len(part) for part in parts])
@@ -30,9 +29,8 @@ def test_numbers_stay_where_they_were_put(monkeypatch: pytest.MonkeyPatch, limit
         assert grown.all()[place : place + len(part)].tolist() == part.tolist()
 
 
-def test_a_range_that_is_full_is_followed_by_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "RANGE", 1 << 12)
-    grown = GrowingList()
+def test_a_range_that_is_full_is_followed_by_another() -> None:
+    grown = GrowingList(ListRoom(entries=1 << 12))
     parts = [np.arange(n) for n in (1 << 11, 1 << 11, 1, 1 << 13, 5)]
     places = [grown.append(part) for part in parts]
     assert grown.all()[places[-1] :].tolist() == [0, 1, 2, 3, 4]

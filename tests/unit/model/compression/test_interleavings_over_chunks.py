@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from fold_builder import PROVENANCE, Event, fold_table, trace_of
 from test_loops_and_lists import data_of, wanted
 
-from wavetank.model.compression import folding as fold_module
-from wavetank.model.compression import growing_lists as lists
-from wavetank.model.compression import list_stripes as stripes
 from wavetank.model.compression.compactor import Compactor
 from wavetank.model.compression.folded_table import NAMES, Folded
+from wavetank.model.compression.folding import fold
 from wavetank.model.extract import compactor, extract_model
 from wavetank.model.rules import Rules
+from wavetank.model.work_limits import ListRoom, WorkLimits
 from wavetank.trace.schema import Level
 
 CHUNK = 1024
+WORK = WorkLimits(chunk_rows=CHUNK)
 KINDS = ("random", "one size", "bursts", "scan", "alternating", "seek", "stray", "short")
 
 
@@ -79,7 +80,7 @@ def run(seed: int) -> list[Event]:
 
 
 def folded(events: list[Event], rules: Rules) -> Folded:
-    return fold_module.fold(fold_table(events), compactor=compactor(rules))
+    return fold(fold_table(events), compactor=compactor(rules))
 
 
 def listed(table: Folded) -> list[tuple[list[int] | None, list[int] | None]]:
@@ -134,10 +135,10 @@ def chunks_that_went_on(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 RULES = (
-    Rules(),
-    Rules(similarity=None),
-    Rules(split_at_communication={Level.POSIX: True, Level.MPIIO: True}),
-    Rules(split_at_communication={Level.POSIX: False, Level.MPIIO: False}),
+    Rules(work=WORK),
+    Rules(work=WORK, similarity=None),
+    Rules(work=WORK, split_at_communication={Level.POSIX: True, Level.MPIIO: True}),
+    Rules(work=WORK, split_at_communication={Level.POSIX: False, Level.MPIIO: False}),
 )
 
 
@@ -145,7 +146,6 @@ RULES = (
 def test_a_chunk_that_goes_on_is_folded_as_if_looked_at_anew(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
     rules, events = RULES[seed // 4 % 4], run(seed)
     quick = folded(events, rules)
     with monkeypatch.context() as anew:
@@ -156,12 +156,12 @@ def test_a_chunk_that_goes_on_is_folded_as_if_looked_at_anew(
     assert data_of(model, 0) == wanted(events, 0)
 
 
-NARROW: dict[str, dict[str, int | None]] = {
-    "no range of addresses": {"range": None},
-    "stripes that get full": {"STRIPE": 1 << 10},
-    "more substreams than stripes": {"STRIPES": 2},
-    "a list that gets full beside stripes": {"STRIPES": 2, "RANGE": 1 << 12},
-    "a list that gets full at once": {"STRIPES": 1, "RANGE": 1 << 9},
+NARROW = {
+    "no range of addresses": ListRoom(addresses=False),
+    "stripes that get full": ListRoom(stripe_entries=1 << 10, small_entries=512),
+    "more substreams than stripes": ListRoom(stripes=2, small_entries=512),
+    "a list that gets full beside stripes": ListRoom(stripes=2, entries=1 << 12, small_entries=512),
+    "a list that gets full at once": ListRoom(stripes=1, entries=1 << 9, small_entries=512),
 }
 
 
@@ -170,28 +170,18 @@ NARROW: dict[str, dict[str, int | None]] = {
 def test_lists_that_have_no_room_where_they_are_go_elsewhere(
     what: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
     rules, events = RULES[seed // 4 % 4], run(seed)
+    narrow = replace(rules, work=replace(WORK, lists=NARROW[what]))
     with monkeypatch.context() as plain:
         looks_at_each_chunk_anew(plain)
-        plain.setattr(lists, "_range", lambda: None)
-        expected = folded(events, rules)
-    for name, value in NARROW[what].items():
-        if name == "range":
-            monkeypatch.setattr(lists, "_range", lambda: None)
-            continue
-        for module in (lists, stripes):
-            monkeypatch.setattr(module, name, value, raising=False)
-    if what != "no range of addresses":
-        monkeypatch.setattr(lists, "SMALL", 512)
-        monkeypatch.setattr(stripes, "SMALL", 512)
-    require_same(folded(events, rules), expected)
-    model = extract_model(trace_of(events), PROVENANCE, rules)
+        apart = replace(rules, work=replace(WORK, lists=ListRoom(addresses=False)))
+        expected = folded(events, apart)
+    require_same(folded(events, narrow), expected)
+    model = extract_model(trace_of(events), PROVENANCE, narrow)
     assert data_of(model, 0) == wanted(events, 0)
 
 
-def test_chunks_of_a_mix_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
+def test_chunks_of_an_irregular_order_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = chunks_that_went_on(monkeypatch)
     generator = random.Random(1)
     events = [
@@ -199,18 +189,15 @@ def test_chunks_of_a_mix_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(8 * CHUNK)
         for event in turn(generator, generator.randrange(4), "random", "posix", {})
     ]
-    folded(events, Rules())
+    folded(events, Rules(work=WORK))
     assert seen == [False] + [True] * 7
 
 
 @pytest.mark.parametrize("n", [CHUNK, 2 * CHUNK, 2 * CHUNK + 100])
-def test_what_lies_between_two_mixes_keeps_its_place(
-    n: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
+def test_what_lies_between_two_irregular_orders_keeps_its_place(n: int) -> None:
     generator = random.Random(n)
 
-    def mix() -> list[Event]:
+    def irregular() -> list[Event]:
         return [
             event
             for _ in range(2 * CHUNK)
@@ -218,17 +205,13 @@ def test_what_lies_between_two_mixes_keeps_its_place(
         ]
 
     # One run: a chunk of it needs no folding beyond that.
-    events = [*mix(), *(Event(0, "pread", 2, i * 100, 100) for i in range(n)), *mix()]
-    model = extract_model(trace_of(events), PROVENANCE)
+    events = [*irregular(), *(Event(0, "pread", 2, i * 100, 100) for i in range(n)), *irregular()]
+    model = extract_model(trace_of(events), PROVENANCE, Rules(work=WORK))
     assert data_of(model, 0) == wanted(events, 0)
 
 
-def test_irregular_stretches_that_fill_the_list_leave_those_of_substreams_where_they_are(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(fold_module, "CHUNK_ROWS", CHUNK)
-    for module in (lists, stripes):
-        monkeypatch.setattr(module, "RANGE", 2 * CHUNK, raising=False)
+def test_irregular_stretches_that_fill_the_list_leave_those_of_substreams_where_they_are() -> None:
+    rules = Rules(work=replace(WORK, lists=ListRoom(entries=2 * CHUNK)))
     generator = random.Random(9)
     events: list[Event] = []
     for _ in range(4):
@@ -237,7 +220,7 @@ def test_irregular_stretches_that_fill_the_list_leave_those_of_substreams_where_
         for _ in range(2 * CHUNK):
             place, size = generator.randrange(10**9), generator.randrange(1, 10**6)
             events.append(Event(0, "pread", 5, place, size))
-    table = folded(events, Rules())
+    table = folded(events, rules)
     assert (table.substream[table.listed >= 0] < 0).any()
     by_file = {
         file: [(event.offset, event.size) for event in events if event.file == file]
@@ -252,4 +235,4 @@ def test_irregular_stretches_that_fill_the_list_leave_those_of_substreams_where_
         file: sorted(own) for file, own in by_file.items()
     }
     assert found[5] == by_file[5]
-    assert data_of(extract_model(trace_of(events), PROVENANCE), 0) == wanted(events, 0)
+    assert data_of(extract_model(trace_of(events), PROVENANCE, rules), 0) == wanted(events, 0)

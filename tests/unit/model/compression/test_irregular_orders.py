@@ -15,7 +15,6 @@ from test_loops_and_lists import data_of, wanted
 from test_model_properties import DATA, moved
 
 from model_events import unfold
-from wavetank.model.compression import folding as fold_module
 from wavetank.model.compression.folding import fold
 from wavetank.model.document.expansion import phase_operations
 from wavetank.model.document.model import Model
@@ -23,6 +22,7 @@ from wavetank.model.document.program import IrregularOrderStep
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import compactor, extract_model
 from wavetank.model.rules import Rules
+from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.schema import Level
 
 SMALL = {
@@ -289,7 +289,7 @@ def test_stray_seeks_keep_their_own_place_among_those_that_lead() -> None:
 
 @pytest.mark.parametrize("chunk", [1 << 18, 1024])
 def test_several_calls_of_one_direction_on_a_file_are_counted_in_the_order_of_the_run(
-    chunk: int, monkeypatch: pytest.MonkeyPatch
+    chunk: int,
 ) -> None:
     generator = random.Random(4)
     events, end = [], {0: 0, 1: 0}
@@ -307,10 +307,10 @@ def test_several_calls_of_one_direction_on_a_file_are_counted_in_the_order_of_th
         sequential[event.file] += event.offset > last
         consecutive[event.file] += event.offset == last + 1
         before[event.file] = event.offset + event.size
-    monkeypatch.setattr(fold_module, "CHUNK_ROWS", chunk)
-    folded = fold(fold_table(events), compactor=compactor(Rules()))
+    rules = Rules(work=WorkLimits(chunk_rows=chunk))
+    folded = fold(fold_table(events), compactor=compactor(rules))
     assert len(folded) == 4  # two files, read and pread
-    model = model_with(events, None)
+    model = model_with(events, None, rules)
     by_name = {int(file.file_name[-1]): file for file in model.files}
     assert [by_name[file].n_sequential for file in (0, 1)] == sequential
     assert [by_name[file].n_consecutive for file in (0, 1)] == consecutive

@@ -13,9 +13,10 @@ from wavetank.model.document.access_runs import Repetitions, RunArrays, canonica
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets
 from wavetank.model.extract import extract_model
-from wavetank.model.phases import member_cuts, rank_merging, rank_phase
+from wavetank.model.phases import rank_merging
 from wavetank.model.phases.rank_phase import RankPhase
-from wavetank.model.summary import timeline_points
+from wavetank.model.rules import Rules
+from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.importers import libdarshan
 from wavetank.trace.open import open_trace
 from wavetank.trace.schema import UNKNOWN
@@ -32,9 +33,12 @@ NAMES = (
 COLUMNS = ("count", "size", "moved", "offset", "disp")
 
 
-def model(name: str) -> Model:
+ONE_BY_ONE = Rules(work=WorkLimits(part_rows=0, point_rows=0, pattern_operations=0))
+
+
+def model(name: str, rules: Rules | None = None) -> Model:
     pytest.importorskip("darshan")
-    return extract_model(open_trace(LOGS / name), provenance())
+    return extract_model(open_trace(LOGS / name), provenance(), rules)
 
 
 def told(found: Model) -> dict[str, object]:
@@ -42,18 +46,11 @@ def told(found: Model) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_parts_and_points_made_at_once_are_those_made_one_by_one(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    at_once = told(model(name))
-    monkeypatch.setattr(rank_phase, "SMALL", 0)
-    monkeypatch.setattr(timeline_points, "_MANY_ROWS", 0)
-    assert told(model(name)) == at_once
+def test_parts_and_points_made_at_once_are_those_made_one_by_one(name: str) -> None:
+    assert told(model(name, ONE_BY_ONE)) == told(model(name))
 
 
-def test_points_of_lists_made_at_once_are_those_made_one_by_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_points_of_lists_made_at_once_are_those_made_one_by_one() -> None:
     # Two ranks, 3,000 reads each at random places of random sizes: four bursts, a second apart.
     random = np.random.default_rng(7)
     events = [
@@ -70,8 +67,7 @@ def test_points_of_lists_made_at_once_are_those_made_one_by_one(
     of_rank = [(point.start_s, point.count) for point in at_once.timeline if point.rank == 1]
     assert sum(count for _, count in of_rank) == 3000
     assert {round(start or 0) for start, _ in of_rank} == {0, 1, 2, 3}
-    monkeypatch.setattr(timeline_points, "_MANY_ROWS", 0)
-    assert told(model_of(events)) == told(at_once)
+    assert told(model_of(events, ONE_BY_ONE)) == told(at_once)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -157,9 +153,7 @@ def test_lists_of_single_runs_are_those_of_any_runs() -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_patterns_looked_at_together_come_apart_as_one_by_one(
-    seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_patterns_looked_at_together_come_apart_as_one_by_one(seed: int) -> None:
     """Two members whose displacements change at some repetitions, on several files."""
     random = np.random.default_rng(seed)
     events = []
@@ -171,6 +165,4 @@ def test_patterns_looked_at_together_come_apart_as_one_by_one(
                 Event(0, "pwrite", offset=place, size=10, file=file),
                 Event(0, "pread", offset=5000 + 2 * place, size=30, file=file),
             ]
-    at_once = told(model_of(events))
-    monkeypatch.setattr(member_cuts, "_SHORT", 0)
-    assert told(model_of(events)) == at_once
+    assert told(model_of(events, ONE_BY_ONE)) == told(model_of(events))

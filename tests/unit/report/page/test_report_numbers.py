@@ -23,9 +23,9 @@ def campaign(tmp_path_factory):
     return read_folder(folder)
 
 
-def parsed(campaign, members):
+def parsed(campaign, members, **limits):
     made_in = names_of_surroundings(provenance_table(campaign.measurements)[0])
-    text = numbers(campaign.comparison, members, campaign.measurements, made_in)
+    text = numbers(campaign.comparison, members, campaign.measurements, made_in, **limits)
     return str(text), json.loads(text)
 
 
@@ -95,9 +95,8 @@ def test_without_prices_there_are_no_costs(tmp_path) -> None:
     assert [len(each) for each in data["metrics"][0]["estimates"]] == [1, 1]  # no interval
 
 
-def test_of_many_measurements_fewer_phases_are_kept(campaign, members, monkeypatch) -> None:
-    monkeypatch.setattr("wavetank.report.page.numbers.PHASE_TIMES", 0)
-    _, data = parsed(campaign, members)
+def test_of_many_measurements_fewer_phases_are_kept(campaign, members) -> None:
+    _, data = parsed(campaign, members, phase_times=0)
     assert (len(data["phases"]), data["n_phases"]) == (5, 6)
     weights = {phase.ph_id: phase.weight_bytes for phase in members[0].phases}
     kept = {phase[0] for phase in data["phases"]}

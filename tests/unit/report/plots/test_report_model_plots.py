@@ -311,19 +311,17 @@ def test_a_plot_is_written_as_a_file_of_its_own(tmp_path, kind) -> None:
         assert b"http://www.w3.org/1999/xlink" in content
 
 
-def test_reads_and_writes_of_many_ranks_have_a_panel_each(monkeypatch) -> None:
+def test_reads_and_writes_of_many_ranks_have_a_panel_each() -> None:
     shared = model_plots.temporal_pattern(report_examples.abyss(), "time")
     assert "reads above, writes below in each row" in words(shared)
-    monkeypatch.setattr(model_plots, "MAX_SHARED_ROWS", 3)
-    apart = model_plots.temporal_pattern(report_examples.abyss(), "time")
+    apart = model_plots.temporal_pattern(report_examples.abyss(), "time", most_shared_rows=3)
     assert {"reads", "writes"} <= set(words(apart))
     assert len(apart.figure.axes) == 2
     assert sorted(titles(apart)) == sorted(titles(shared))
 
 
-def test_more_phases_than_rows_are_shown_by_file(monkeypatch) -> None:
-    monkeypatch.setattr(operation_plots, "MAX_GANTT_ROWS", 1)
-    plot = operation_plots.gantt(report_examples.bt_io(), "time")
+def test_more_phases_than_rows_are_shown_by_file() -> None:
+    plot = operation_plots.gantt(report_examples.bt_io(), "time", most_rows=1)
     assert "41 phases · btio.full.out" in words(plot)
     # 40 writes and the read, each in its half of the row: none is hidden, and none is left out.
     assert len(titles(plot)) == 2

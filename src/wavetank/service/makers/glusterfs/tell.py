@@ -131,17 +131,22 @@ class Client:
 
 
 class Server:
-    """All connections."""
+    """All connections.
 
-    def __init__(self, listening: socket.socket) -> None:
-        self.listening = listening
+    Args:
+        listening: to which clients connect.
+        looks_every_s: how often it is looked whether volumes have changed.
+    """
+
+    def __init__(self, listening: socket.socket, looks_every_s: float = LOOKS_EVERY_S) -> None:
+        self.listening, self._looks_every_s = listening, looks_every_s
         self.chosen = selectors.DefaultSelector()
         self.chosen.register(listening, selectors.EVENT_READ, None)
         self.clients: set[Client] = set()
 
     def turn(self) -> None:
         """Answer what has come, or look after a while whether volumes have changed."""
-        for key, events in self.chosen.select(LOOKS_EVERY_S):
+        for key, events in self.chosen.select(self._looks_every_s):
             if key.data is None:
                 self._accept()
             else:
