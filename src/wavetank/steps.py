@@ -21,7 +21,8 @@ FAR = "wavetank_far"
 EVERY = timedelta(minutes=1)
 Unit: TypeAlias = Literal["", "B", "measurements", "steps"]
 _SHORTEST_S = 0.1  # between two records of bytes
-_FIRST_ESTIMATE_S = 2.0
+_FIRST_ESTIMATE_S, _FIRST_SHARE = 2.0, 0.01
+"""What is done before says more of how something begins than of how it goes on."""
 
 steps = logging.getLogger(STEPS)
 _numbers = itertools.count()
@@ -130,7 +131,9 @@ def going_on(what: str, total: float, unit: Unit) -> Iterator[Doing]:
 
 def _estimate(unit: Unit, elapsed_s: float, done: float, total: float | None) -> float | None:
     """Seconds left if it goes on as before; steps do not take the same time each."""
-    if total is None or unit == "steps" or done <= 0 or elapsed_s < _FIRST_ESTIMATE_S:
+    if total is None or unit == "steps" or elapsed_s < _FIRST_ESTIMATE_S:
+        return None
+    if done <= 0 or done < _FIRST_SHARE * total:
         return None
     return elapsed_s * max(total - done, 0) / done
 

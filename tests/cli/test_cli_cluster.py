@@ -50,6 +50,22 @@ def listed() -> list[dict[str, object]]:
     return json.loads(succeed("list", "--format", "json"))["clusters"]
 
 
+def test_how_far_a_cluster_is_in_coming_up_is_told_by_steps() -> None:
+    result = CliRunner().invoke(cli, ["--progress", "json", "cluster", "up", "lab.yaml"])
+    lines = [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
+    (begun, *_, ended) = [line for line in lines if line["event"] == "progress"]
+    assert (begun["state"], begun["what"].partition(":")[0]) == ("begun", "bringing up lab")
+    # Nodes and a file system are there before the last step, mounting it.
+    assert (ended["state"], ended["done"], ended["total"], ended["unit"]) == (
+        "ended",
+        2,
+        3,
+        "steps",
+    )
+    assert json.loads(succeed("list", "--format", "json"))["clusters"][0]["status"] == "up"
+    succeed("down", "lab")
+
+
 def test_a_cluster_is_listed_while_it_is_up_and_gone_after_it_is_down() -> None:
     assert listed() == []
     succeed("up", "lab.yaml")

@@ -25,8 +25,8 @@ def faked(tmp_path, monkeypatch):
     cluster.spec = read_spec(tmp_path / "lab.yaml")
     performer = FakePerformer(abyss_result)
 
-    def made(*, options):
-        performer.options = options
+    def made(*, options, on_moved):
+        performer.options, performer.on_moved = options, on_moved
         return performer
 
     monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", made)
@@ -85,6 +85,27 @@ def test_people_see_units_and_programs_plain_numbers(tmp_path, faked):
 def test_what_is_written_is_flushed_unless_told_otherwise(tmp_path, faked, asked, flush, pauses):
     call(tmp_path, "--mapping", "2PxCN", *asked)
     assert (faked.options.flush, faked.options.pauses) == (flush, pauses)
+
+
+@pytest.mark.parametrize(("cache", "n_runs"), [("cold", 1), ("warm", 2)])
+def test_how_far_it_is_is_told_by_the_bytes_that_its_ranks_have_moved(
+    tmp_path, faked, monkeypatch, cache, n_runs
+):
+    monkeypatch.setattr("wavetank.steps._SHORTEST_S", 0)
+
+    def performed(kernel):
+        for share in (0.25, 1.5):  # ranks may move more than the kernel has
+            faked.on_moved(int(share * whole))
+        return abyss_result(kernel)
+
+    whole = sum(phase.ph_weight for phase in abyss_kernel().phases)
+    faked.results = [performed] * n_runs
+    asked = ["measure", tmp_path / "k.json", "lab", "--mapping", "2PxCN", "--cache", cache]
+    result = CliRunner().invoke(cli, ["--progress", "json", *map(str, asked)])
+    lines = [json.loads(line) for line in result.stderr.splitlines() if line.startswith("{")]
+    last = [line for line in lines if line.get("what", "").startswith("measuring")][-1]
+    assert (last["state"], last["unit"], last["total"]) == ("ended", "B", n_runs * whole)
+    assert last["done"] == (n_runs - 1) * whole + int(0.99 * whole)
 
 
 def test_the_io_time_is_told_with_its_parts(tmp_path, faked):

@@ -56,6 +56,17 @@ def test_what_is_over_soon_says_nothing_unless_it_is_to(clock, capsys):
     assert capsys.readouterr().err == "[   0.0 s] measuring\n"
 
 
+def test_how_long_it_still_takes_is_told_once_a_hundredth_is_done(clock, capsys):
+    show_steps("json")
+    with doing("measuring", 1000, "B") as measuring:
+        for done in (9, 10):
+            clock[0] += 5
+            measuring.at(done)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    # After 10 s ten bytes of a thousand are moved: 990 take 99 times as long.
+    assert [line["left_s"] for line in lines] == [None, None, 990.0, 990.0]
+
+
 def test_measurements_are_told_each_with_the_plans_estimate(clock, capsys):
     show_steps("auto")  # no terminal
     with Progress("abyss") as progress:

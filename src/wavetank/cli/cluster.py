@@ -93,8 +93,8 @@ def up(file: Path, output_format: str, *, keep: bool) -> None:
         steps.info("%s: %s", spec.name, cluster_cloud.price_words(spec))
     try:
         with (
-            doing(f"bringing up {spec.name}: {_summary(spec)}", say=True) as bringing,
-            deploy.coming_up(spec, (lambda: _say_kept(spec)) if keep else None),
+            doing(f"bringing up {spec.name}: {_summary(spec)}", unit="steps", say=True) as bringing,
+            deploy.coming_up(spec, (lambda: _say_kept(spec)) if keep else None, bringing.at),
         ):
             bringing.end()
             _print_status(spec.name, output_format)

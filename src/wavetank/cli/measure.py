@@ -64,6 +64,7 @@ def command(
     from wavetank.cluster import deploy
     from wavetank.document import check_writable
     from wavetank.kernel.document.kernel import Kernel
+    from wavetank.kernel.execution.moved import how_far
     from wavetank.kernel.tables.results import IO_TIME, totals_table
     from wavetank.measure.disturbance import MachineWatch
     from wavetank.measure.perform import ReplayPerformer, campaign_options
@@ -79,14 +80,17 @@ def command(
     with doing(f"placing input files on {cluster}", say=True):
         bench = set_up(read, running)
     try:
-        with doing(f"measuring {read.application} with {mapping}, {cache} caches", say=True):
+        what = f"measuring {read.application} with {mapping}, {cache} caches"
+        with doing(what, unit="B", say=True) as measuring:
             measurement = measure(
                 bench,
                 mapping,
                 ReplayPerformer(
                     options=campaign_options(
                         flush=flush, pauses="keep" if pauses == "keep" else "drop"
-                    )
+                    ),
+                    # Warm caches are those that a run before has left.
+                    on_moved=how_far(measuring, read, n_runs=2 if cache == "warm" else 1),
                 ),
                 repetition=0,
                 order=0,

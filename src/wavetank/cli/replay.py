@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from wavetank.launchers.base import Launcher
 
 
-_NEARLY = 0.99
-"""Ranks may move more than the kernel has: they are done when they end."""
-
-
 def _tables() -> Definitions:
     from wavetank.kernel.tables.results import DEFINITIONS
 
@@ -91,6 +87,7 @@ def command(
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.kernel.execution.fio_run import run_fio
     from wavetank.kernel.execution.ior_run import run_ior
+    from wavetank.kernel.execution.moved import how_far
     from wavetank.kernel.execution.replay import (
         ReplayOptions,
         run_replay,
@@ -136,7 +133,6 @@ def command(
     elif not root.is_dir():
         raise KernelError(f"{root} is not a directory. Name the one that holds the kernel's files")
     options = _with_cache(options, _dropped(made, root) if drop_caches else "warm, not touched")
-    whole = sum(phase.ph_weight for phase in made.phases)
     with (
         scratch_folder() as scratch,
         doing(f"replaying {made.application}, {_ranks(made)}", unit="B") as replaying,
@@ -151,7 +147,7 @@ def command(
             result = run_replay(
                 made, root.resolve(), starter, scratch, None, options,
                 tell=lambda what: steps.info("%s", what),
-                on_moved=lambda moved: replaying.at(min(moved, int(_NEARLY * whole)), whole),
+                on_moved=how_far(replaying, made),
             )  # fmt: skip
     result = with_settings(result, **dict(options.settings))
     if prepare and (not keep or result.status == "failed"):

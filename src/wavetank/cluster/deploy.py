@@ -89,6 +89,9 @@ def unknown(spec: ClusterSpec) -> list[str]:
     return provider.unknown(spec) if isinstance(provider, AsksAccounts) else []
 
 
+_STEPS = 3  # of bringing a cluster up: nodes, file system, mounts
+
+
 def bring_up(spec: ClusterSpec) -> DeployedCluster:
     """Bring a cluster up. What had been made is taken down again when anything fails or interrupts.
 
@@ -102,7 +105,9 @@ def bring_up(spec: ClusterSpec) -> DeployedCluster:
 
 @contextlib.contextmanager
 def coming_up(
-    spec: ClusterSpec, on_failure: Callable[[], None] | None = None
+    spec: ClusterSpec,
+    on_failure: Callable[[], None] | None = None,
+    on_step: Callable[[int, int], None] = lambda done, total: None,
 ) -> Iterator[DeployedCluster]:
     """A cluster that stays up when the ``with`` block ends, and is taken down when that fails or is interrupted.
 
@@ -110,6 +115,7 @@ def coming_up(
         spec: of the cluster.
         on_failure: called in place of taking it down, where it fails: what was made stays, to be looked at. An interrupt
             takes it down also then.
+        on_step: is given how many steps are done, and of how many: nodes, file system, mounts.
 
     Raises:
         As bring_up.
@@ -125,7 +131,7 @@ def coming_up(
             with interrupts.held_back(f"beginning with {spec.name}"):
                 directory.claim()
                 is_ours = True
-            yield _bring_up(spec, directory, leave=on_failure is not None)
+            yield _bring_up(spec, directory, on_step, leave=on_failure is not None)
             check_interrupted()
         except BaseException as error:
             if is_ours and on_failure is not None and isinstance(error, Exception):
@@ -140,19 +146,28 @@ def coming_up(
             raise
 
 
-def _bring_up(spec: ClusterSpec, directory: ClusterDirectory, *, leave: bool) -> DeployedCluster:
+def _bring_up(
+    spec: ClusterSpec,
+    directory: ClusterDirectory,
+    on_step: Callable[[int, int], None],
+    *,
+    leave: bool,
+) -> DeployedCluster:
     began = time.monotonic()
+    on_step(0, _STEPS)
     tell = steps.info if spec.provider in CLOUDS else log.info
     directory.note(do="provider", name=spec.provider)
     _write_state(directory, spec, "starting")
     nodes = registry.provider(spec.provider).create(spec, leave=leave)
     tell("%s: %d nodes after %.2f s", spec.name, len(nodes.hosts), time.monotonic() - began)
+    on_step(1, _STEPS)
     cluster = DeployedCluster(spec, nodes)
     directory.note(do="install", kind=spec.file_system.kind)
     kind = spec.file_system.kind
     tell("%s: starting file system %s", spec.name, kind)
     cluster.file_system.install(cluster.site)
     tell("%s: %s serves after %.2f s; mounting it", spec.name, kind, time.monotonic() - began)
+    on_step(2, _STEPS)
     mounting.mount(cluster.file_system, cluster.site, nodes)
     tell("%s: mounted after %.2f s", spec.name, time.monotonic() - began)
     mpi.write_hints(spec, cluster.compute_hosts, cluster.storage_path)

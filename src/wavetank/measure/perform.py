@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -56,6 +57,7 @@ class ReplayPerformer:
         launcher_name: str = "openmpi",
         options: ReplayOptions | None = None,
         scratch: Path | None = None,
+        on_moved: Callable[[int], None] | None = None,
     ) -> None:
         """Prepare to perform kernels.
 
@@ -64,10 +66,12 @@ class ReplayPerformer:
             options: how to perform them.
             scratch: folder for plans and lists of hosts, seen wherever rank 0 runs; this machine's
                 folder for temporary files by default.
+            on_moved: is given the bytes that ranks on this machine have moved so far; None: nobody looks.
         """
         self._launcher: Launcher = launcher(launcher_name)
         self._options = options or ReplayOptions()
         self._scratch = scratch
+        self._on_moved = on_moved
         self.raw_output: RawOutput | None = None
 
     def perform(self, kernel: Kernel, root: str, placement: Placement) -> ReplayResult:
@@ -83,6 +87,7 @@ class ReplayPerformer:
                 placement=placement,
                 options=self._options,
                 on_output=self._keep,
+                on_moved=self._on_moved,
             )
 
     def versions(self) -> dict[str, str]:

@@ -11,12 +11,37 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.child_process import mentioning
+from wavetank.steps import Doing
 
 _EVERY_S = 1.0
 _AGAIN_S = 10.0  # between two searches for ranks, which read the command lines of all processes
+NEARLY = 0.99
+"""Ranks may move more than the kernel has: they are done when they end."""
 _RANK = b"wavetank-replay"  # as the system cuts the names of our programs
 _MOVED = re.compile(rb"^(?:rchar|wchar): (\d+)$", re.MULTILINE)
+
+
+def how_far(replaying: Doing, kernel: Kernel, n_runs: int = 1) -> Callable[[int], None]:
+    """What takes the bytes that the ranks of a kernel have moved so far, and tells the share of all.
+
+    Args:
+        replaying: is told.
+        kernel: that is performed.
+        n_runs: so often, one after another; a count that becomes less is that of the next run.
+    """
+    whole = sum(phase.ph_weight for phase in kernel.phases)
+    before = last = 0
+
+    def moved(n_bytes: int) -> None:
+        nonlocal before, last
+        if n_bytes < last:
+            before += whole
+        last = n_bytes
+        replaying.at(before + min(n_bytes, int(NEARLY * whole)), n_runs * whole)
+
+    return moved
 
 
 class Moved:

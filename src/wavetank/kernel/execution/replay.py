@@ -196,7 +196,7 @@ def run_replay(
         on_output: is given all that the launcher wrote to standard output and standard error.
         tell: is given a sentence on each rank that makes no progress for long.
         on_moved: is given the bytes that ranks on this machine have moved so far, about once a second. Looking takes a little of
-            the processor: for progress, not beside measurements.
+            the processor: for what people watch, not for campaigns.
 
     Returns:
         The result; ``status`` "failed" with the reason when a rank failed, died, or time ran out.
