@@ -34,11 +34,16 @@ def model_of(argv: list[str], folder: Path) -> Model:
 
 
 def go_round(family: str, argv: list[str], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
-    work, root = folder / "work", folder / "root"
+    work = folder / "work"
     work.mkdir(exist_ok=True)
-    root.mkdir()
     monkeypatch.chdir(work)
-    model = model_of(argv, folder / "first.trace")
+    return go_on(family, model_of(argv, folder / "first.trace"), folder)
+
+
+def go_on(family: str, model: Model, folder: Path) -> Round:
+    """The rest of the round, from a model on."""
+    root = folder / "root"
+    root.mkdir()
     model.write(folder / "model.json")
     kernel = make_kernel(model, folder / "model.json")
     kernel.write(folder / "kernel.json")

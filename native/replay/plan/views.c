@@ -28,6 +28,24 @@ int64_t wt_place_in_file(const struct plan_view *view, int64_t position) {
     return wt_piece_in_file(view, position, &length);
 }
 
+int64_t wt_position_in_view(const struct plan_view *view, int64_t offset) {
+    if (!has_pieces(view)) {
+        return offset;
+    }
+    int64_t before = 0, found = -1;
+    for (int32_t i = 0; i < view->n_runs; before += view->run_lengths[i++]) {
+        const int64_t length = view->run_lengths[i];
+        int64_t place = offset - view->displacement - view->run_offsets[i];
+        /* the first tile whose run reaches the byte: one that is longer than the extent lies over others */
+        int64_t tile = place < length || view->extent <= 0 ? 0 : (place - length) / view->extent + 1;
+        int64_t rest = place - tile * view->extent, position = tile * view->visible + before + rest;
+        if (rest >= 0 && rest < length && (found < 0 || position < found)) {
+            found = position;
+        }
+    }
+    return found < 0 ? offset : found;
+}
+
 /* The pieces of one operation, each repeated as the operations are. */
 static void tell_pieces(const struct plan_view *view, int64_t position, int64_t end, int64_t stride,
                         int64_t count, void (*tell)(void *to, struct band band), void *to) {

@@ -10,6 +10,10 @@
 int64_t wt_piece_in_file(const struct plan_view *view, int64_t position, int64_t *length);
 int64_t wt_place_in_file(const struct plan_view *view, int64_t position);
 
+/* The position of which the offset in the file is given, the first one where tiles lie over each other; the
+ * offset itself where the view does not show it. */
+int64_t wt_position_in_view(const struct plan_view *view, int64_t offset);
+
 /* The parts of the file that operations move: each is band.length bytes long in the view. */
 void wt_bands_in_file(const struct plan_view *view, struct band operations,
                       void (*tell)(void *to, struct band band), void *to);

@@ -4,6 +4,7 @@
 
 #include "backends/refusals.h"
 #include "failure.h"
+#include "plan/views.h"
 #include "ranks/ranks.h"
 #include "run/flush.h"
 #include "run/members.h"
@@ -55,6 +56,10 @@ void wt_perform_file_step(struct replay *r, const struct plan_step *step) {
         }
         if (action.open && action.open->pending_seeks) {
             wt_make_pending_seeks(r, action.open, -1);
+        }
+        if ((step->call == CALL_M_SEEK || step->call == CALL_M_SEEK_SHARED) && step->offset >= 0) {
+            /* the plan has the place in the file, MPI takes the position in the view */
+            action.offset = wt_position_in_view(action.open->view, step->offset);
         }
         if (step->call == CALL_M_WAIT || step->call == CALL_M_END) {
             wt_perform_completion(r, &action);

@@ -28,8 +28,11 @@ def command(first: Path, second: Path, output_format: str) -> int:
     """
     from wavetank.model.comparison.difference import compare_models
     from wavetank.model.comparison.difference_table import counts, difference_table
+    from wavetank.model.comparison.library_calls import notes_on_library_calls
 
-    result = compare_models(_model(first), _model(second))
+    a, b = _model(first), _model(second)
+    result = compare_models(a, b)
+    notes = [*notes_on_library_calls(a, b, result), *result.notes]
     if result.same and output_format == "table":
         say(f"The models stand for the same I/O. {counts(result)}")
     else:
@@ -39,10 +42,10 @@ def command(first: Path, second: Path, output_format: str) -> int:
             extra={
                 "same": result.same,
                 "n_equal_phases": result.n_equal_phases,
-                "notes": list(result.notes),
+                "notes": notes,
             },
         )
-    for note in result.notes:
+    for note in notes:
         click.echo(f"note: {note}", err=True)
     return 0 if result.same else 3
 

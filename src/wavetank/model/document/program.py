@@ -73,7 +73,7 @@ class FileStep(Record):
     size: int = Field(default=0, description="read or write that moved nothing: bytes asked for")
     offset: int | None = Field(
         default=None,
-        description="seek: resulting position; None: where the next data operation through this handle starts. "
+        description="seek: resulting place in the file; None: where the next data operation through this handle starts. "
         "Read or write that moved nothing: its offset",
     )
     view_id: int | None = Field(
