@@ -1,5 +1,6 @@
 """Where the trace's disk fills, what is missing is counted, and every later stage says so."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -14,6 +15,8 @@ from commands_here import COMMANDS, run_here
 from waiting import HANG_S
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
+from wavetank.trace import capture
+from wavetank.trace.index import INDEX_NAME, TraceIndex
 from wavetank.trace.reader import read_trace
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
@@ -84,6 +87,30 @@ def test_operations_that_are_missing_are_counted_and_said_everywhere(
     assert done.returncode == 0, done.stderr
     assert f"the trace is PARTIAL: {missing}" in done.stdout
     assert f"the trace is PARTIAL: {missing}" in Kernel.read(tmp_path / "k.json").not_reproduced
+
+
+def test_a_disk_that_others_fill_has_room_for_the_index(
+    disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They fill it after the last part was written, and before the index is."""
+    mount(disk, 2000)
+    run_to_its_end = capture.run_to_its_end
+
+    def filled(*given: object) -> int:
+        status = run_to_its_end(*given)
+        others = os.open(disk / "others", os.O_CREAT | os.O_WRONLY)
+        with contextlib.suppress(OSError):
+            while os.write(others, bytes(512)):
+                pass
+        os.close(others)
+        return status
+
+    monkeypatch.setattr(capture, "run_to_its_end", filled)
+    captured = capture.trace([str(tmp_path / "random_writes"), "1"], disk / "t")
+    assert captured.n_operations == 3
+    assert TraceIndex.read(disk / "t" / INDEX_NAME) == captured.index
+    kinds = {path.name.partition("-")[0] for path in (disk / "t").iterdir()}
+    assert kinds == {INDEX_NAME, "part"}
 
 
 def test_names_that_do_not_fit_any_more_end_the_trace_and_not_the_program(

@@ -46,6 +46,9 @@ LEVELS = tuple(LEVEL_NAMES.values())
 _LEVEL_WORDS = {"posix": "posix", "mpiio": "mpiio", "mpi": "sync"}  # WAVETANK_TRACE_LEVELS
 _MOST_FILES = 1000  # that the index lists: the parts hold all, and nobody reads a million
 _NEEDED_BYTES = 1 << 20  # free space below which no run is started
+_ROOM = ".room"
+"""A file that takes space before the program runs: given back for the index, which a full disk would have no room for."""
+_ROOM_BYTES = 64 << 10
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +111,7 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
     libraries = preload_libraries(launcher)
     out_dir = out_dir.resolve()
     prepare_folder(out_dir, options.force)
+    _take_room(out_dir)
     streams = () if options.standard_streams else users_streams()
     env = tracer_environment(out_dir, options, libraries)
     env["WAVETANK_TRACE_USERS_STREAMS"] = as_variable(streams)
@@ -225,6 +229,7 @@ def conclude(
             *loss_warnings(streams),
         ),
     )
+    _give_room(out_dir)
     try:
         index.write(out_dir / INDEX_NAME)
     except WavetankError as error:
@@ -324,9 +329,8 @@ def prepare_folder(out_dir: Path, force: bool) -> None:
         elif out_dir.exists() and not out_dir.is_dir():
             raise UsageError(f"{out_dir} exists and is not a folder. Choose another name with -o")
         out_dir.mkdir(exist_ok=True)
-        probe = out_dir / ".probe"
-        probe.write_bytes(b"\0" * 4096)
-        probe.unlink()
+        _take_room(out_dir)
+        _give_room(out_dir)
     except OSError as error:
         raise TraceError(
             f"cannot write the trace folder {out_dir}: {error.strerror}. Choose a place that is writable and has space"
@@ -341,11 +345,19 @@ def prepare_folder(out_dir: Path, force: bool) -> None:
         )
 
 
+def _take_room(out_dir: Path) -> None:
+    (out_dir / _ROOM).write_bytes(bytes(_ROOM_BYTES))
+
+
+def _give_room(out_dir: Path) -> None:
+    (out_dir / _ROOM).unlink(missing_ok=True)
+
+
 def _clear(out_dir: Path, force: bool) -> None:
     ours = [
         p
         for p in out_dir.iterdir()
-        if p.name == INDEX_NAME
+        if p.name in (INDEX_NAME, _ROOM)
         or any(p.match(pattern) for pattern in ("part-*.wt", "part-*.tail", "part-*.tail.gz"))
     ]
     if len(ours) != len(list(out_dir.iterdir())):
