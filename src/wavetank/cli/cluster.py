@@ -29,6 +29,7 @@ from wavetank.cli.currency import currency_option
 from wavetank.cli.output import print_tables, prints, say
 from wavetank.cli.streams import lost_output
 from wavetank.cli.table_sets import plan_definitions
+from wavetank.cluster.components import CLOUDS
 from wavetank.errors import ClusterError, KernelError, SpecError, UsageError
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def account_options(function: F) -> F:
     """Which account, and where in it."""
     for option in (
         click.option(
-            "--provider", type=click.Choice(["aws"]), help="Look into the account of this cloud, in place of this machine."
+            "--provider", type=click.Choice(CLOUDS), help="Look into the account of this cloud, in place of this machine."
         ),
         click.option(
             "--region", "regions", multiple=True, metavar="REGION",
@@ -84,7 +85,6 @@ def up(file: Path, output_format: str, *, keep: bool) -> None:
     Example: wavetank cluster up lab.yaml
     """
     from wavetank.cluster import deploy
-    from wavetank.cluster.components import CLOUDS
     from wavetank.cluster.spec import read_spec
     from wavetank.steps import doing, steps
 
@@ -110,7 +110,6 @@ def up(file: Path, output_format: str, *, keep: bool) -> None:
 
 def _say_kept(spec: ClusterSpec) -> None:
     """What stays of a cluster that failed: how to look at it, what it costs, what removes it."""
-    from wavetank.cluster.components import CLOUDS
     from wavetank.cluster.state import directory_of
 
     name, node = spec.name, spec.node_names()[0]
@@ -327,7 +326,8 @@ def plan(file: Path, prices: str | None, currency: Path | None, output_format: s
     tables = [nodes_table(spec), processes_table(spec), notes_table(spec), settings_table(spec)]
     if says_cloud(spec):
         tables.append(cloud_table(spec))
-    tables.append(price_table(spec, prices, currency))
+    if not spec.has_flavors or prices is not None:  # whose prices are in the last table
+        tables.append(price_table(spec, prices, currency))
     if spec.cloud is not None:
         tables.append(cluster_cloud.cost_until_end_table(spec))
     print_tables(tables, output_format)

@@ -187,6 +187,9 @@ def _beside(spec: ClusterSpec) -> Iterator[tuple[str, str, str]]:
         if instance.name in seen:
             continue
         seen.add(instance.name)
+        if spec.has_flavors:
+            yield instance.name, "as written", "a flavor of the cloud"
+            continue
         kind = aws_instances().get(instance.name)
         if kind is None:
             yield instance.name, "as written", "no type of the catalogue"
@@ -216,6 +219,7 @@ def _network(baseline: int | None, words: str) -> str:
 
 
 def _storage_beside(spec: ClusterSpec, *, is_emulated: bool) -> Iterator[tuple[str, str, str]]:
+    from wavetank.cluster.clouds.disks import data_volumes
     from wavetank.cluster.devices import emulated_words
     from wavetank.cluster.instance_types import aws_instances
     from wavetank.cluster.volumes import volume_rates
@@ -252,11 +256,13 @@ def _storage_beside(spec: ClusterSpec, *, is_emulated: bool) -> Iterator[tuple[s
         )
         there += "" if whole is None else f"; the instance {format_rate(whole)} for long"
     elif storage.on == "instance":
-        kind = aws_instances().get(spec.instance_of(holders[0]).name)
+        name = spec.instance_of(holders[0]).name
+        kind = None if spec.has_flavors else aws_instances().get(name)
         size = "" if kind is None else f" of {kind.local_disk_bytes // 10**9} GB"
         there = f"{storage.devices} of the instance's own disks{size}; rates not published"
     elif spec.cloud is not None:
-        there = f"{n}a volume (ebs-gp3) of {format_size(storage.cloud_bytes)}, as storage.on says nothing else"
+        name = data_volumes(spec, holders[0])[0].price_name
+        there = f"{n}a volume ({name}) of {format_size(storage.cloud_bytes)}, as storage.on says nothing else"
     else:
         there = "not said (storage.on)"
     there += ", striped by mdadm" if storage.striped > 1 else ""

@@ -196,4 +196,6 @@ def _cloud_settings(spec: ClusterSpec) -> dict[str, str]:
     if spec.cloud is None:
         return {}
     said = spec.cloud.model_dump(mode="json") | {"ttl": f"{spec.cloud.ttl / 3600:g} h"}
+    there = said.pop("openstack") or {}
+    said |= {f"openstack {key}": value for key, value in there.items()}
     return {f"cloud {key}": str(value) for key, value in said.items() if value is not None}

@@ -31,6 +31,7 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "interfere-spec": ("wavetank.interfere.spec", "InterfereSpec"),
     "study": ("wavetank.papers.study", "Study"),
     "price-table": ("wavetank.cost.prices", "PriceTable"),
+    "site-prices": ("wavetank.cost.site_prices", "SitePrices"),
 }
 
 

@@ -42,10 +42,13 @@ KeyPath = Annotated[
 OptionValue = str | int | float | bool
 
 # Providers that make instances by their types' names, on the terms of the key cloud.
-CLOUDS = ("aws",)
+CLOUDS = ("aws", "openstack")
 
 # File systems that a cloud makes and runs; their keys are held together by managed.py.
 MANAGED = frozenset({"fsx-lustre", "efs"})
+
+# The cloud whose they are, and whose instance types the catalogue has.
+AWS = "aws"
 
 # Those that have no data servers among the nodes.
 WITHOUT_SERVERS = frozenset({"none", "existing"}) | MANAGED

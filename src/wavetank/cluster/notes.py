@@ -41,7 +41,9 @@ def notes(spec: ClusterSpec, machine: HostFacts | None = None) -> list[str]:
     found: list[str] = []
     counted = Counter(spec.instance_of(node) for node in spec.node_names())
     with_disk = {spec.instance_of(node) for node in spec.storage_names()}
-    for instance in counted:
+    if spec.has_flavors:
+        found.append("limits of flavors are those that are written: no catalogue has them")
+    for instance in () if spec.has_flavors else counted:
         found += _of_instance(instance, has_disk=instance in with_disk, on=spec.storage.on)
     found += _of_devices(spec)
     found += _of_machine(spec, counted, machine or host_facts())

@@ -18,6 +18,7 @@ PROVIDERS: dict[str, str] = {
     "aws": "wavetank.cluster.providers.aws:AwsProvider",
     "local": "wavetank.cluster.providers.local:LocalProvider",
     "null": "wavetank.cluster.providers.null:NullProvider",
+    "openstack": "wavetank.cluster.providers.openstack:OpenStackProvider",
     "ssh": "wavetank.cluster.providers.ssh:SshProvider",
     "vm": "wavetank.cluster.providers.vm:VmProvider",
 }
@@ -46,7 +47,10 @@ TITLES: dict[str, str] = {
     "orangefs": "OrangeFS",
 }
 """File systems as their projects write them, where that is not their kind."""
-CLOUDS: dict[str, str] = {"aws": "wavetank.cluster.clouds.aws.cloud:AwsCloud"}
+CLOUDS: dict[str, str] = {
+    "aws": "wavetank.cluster.clouds.aws.cloud:AwsCloud",
+    "openstack": "wavetank.cluster.clouds.openstack.cloud:OpenStackCloud",
+}
 """Clouds by the provider of their instances; each needs an optional dependency of wavetank."""
 PROVIDER_GROUP = "wavetank.providers"
 FILE_SYSTEM_GROUP = "wavetank.file_systems"

@@ -16,9 +16,9 @@ from pydantic import Field, StringConstraints, model_validator
 
 from wavetank.cluster.access import Access, access_problems, guest_names
 from wavetank.cluster.capacity import volume_problems
-from wavetank.cluster.clouds.terms import Terms
+from wavetank.cluster.clouds.terms import Terms, terms_have_flavors, terms_problems
 from wavetank.cluster.components import (
-    CLOUDS,
+    AWS,
     MAKES_NODES,
     MANAGED,
     NEEDED_DIRECTORIES,
@@ -80,7 +80,8 @@ class ClusterSpec(Record):
     file_system: FileSystem
     ssh: Ssh | None = Field(default=None, description="of provider ssh only")
     cloud: Terms | None = Field(
-        default=None, description="of provider aws; with provider local the same file is emulated"
+        default=None,
+        description="of providers aws and openstack; with provider local the same file is emulated",
     )
     storage: Storage = Field(
         default=Storage(), description="persistent: of the nodes that hold data"
@@ -116,10 +117,9 @@ class ClusterSpec(Record):
     @classmethod
     def _has_limits_of_the_catalogue(cls, body: object) -> object:
         """Hosts of other providers are as they are, whatever their instance type is called."""
-        if not isinstance(body, dict) or body.get("provider", "local") not in {
-            *MAKES_NODES,
-            *CLOUDS,
-        }:
+        if not isinstance(body, dict) or terms_have_flavors(body.get("cloud")):
+            return body
+        if body.get("provider", "local") not in {*MAKES_NODES, AWS}:
             return body
         keys = [key for key in ("instance", "io_instance") if key in body]
         on_volumes = not is_on_instance(body.get("storage"))
@@ -171,7 +171,7 @@ class ClusterSpec(Record):
             self.access, self.provider, fs.kind, self.compute_names(), serving
         )
         yield from volume_problems(self)
-        holders = [self.instance_of(node) for node in self.storage_names()]
+        holders = [] if self.has_flavors else [self.instance_of(n) for n in self.storage_names()]
         yield from device_problems("storage", self.storage, holders)
         if self.temporary is not None:
             yield from device_problems("temporary", self.temporary, [self.instance])
@@ -207,10 +207,7 @@ class ClusterSpec(Record):
             yield f"temporary: only providers {' and '.join(sorted(MAKES_NODES))} make disks, not {self.provider}"
         if self.hypervisor is not None and self.provider != "vm":
             yield f"hypervisor: only guests of provider vm have one, not nodes of {self.provider}: remove it, or write provider: vm"
-        if self.provider in CLOUDS and self.cloud is None:
-            yield f"provider {self.provider} needs the key cloud, with region, ttl and budget at least"
-        if self.cloud is not None and self.provider not in {*CLOUDS, *MAKES_NODES}:
-            yield f"the key cloud has no meaning with provider {self.provider}: remove it"
+        yield from terms_problems(self.provider, self.cloud, self.storage.on, self.file_system.kind)
 
     def _metadata_problems(self, names: tuple[str, ...]) -> Iterator[str]:
         fs = self.file_system
@@ -322,6 +319,11 @@ class ClusterSpec(Record):
     def device_of(self, node: str, storage: Storage) -> str:
         """Kind of the device of a node's disk."""
         return storage.device or self.instance_of(node).device
+
+    @property
+    def has_flavors(self) -> bool:
+        """Whether its instance types are flavors of an OpenStack cloud, whose limits no catalogue has."""
+        return terms_have_flavors(self.cloud)
 
     @property
     def own_kernels(self) -> bool:

@@ -224,10 +224,8 @@ def _price(used: Used, table: PriceTable) -> tuple[Decimal | None, Decimal]:
         per_h = table.price_per_h(used.kind)
         return per_h, used.number * per_h * billed_s / SECONDS_PER_HOUR
     if isinstance(used, AddressTime):
-        return (
-            PUBLIC_ADDRESS_PER_H,
-            used.number * PUBLIC_ADDRESS_PER_H * billed_s / SECONDS_PER_HOUR,
-        )
+        per_h = PUBLIC_ADDRESS_PER_H if table.address_per_h is None else table.address_per_h
+        return per_h, used.number * per_h * billed_s / SECONDS_PER_HOUR
     price = table.storage_price(used.use.name)
     all_per_h = per_hour(storage_per_month(used.use, price))
     amount = all_per_h * billed_s / SECONDS_PER_HOUR

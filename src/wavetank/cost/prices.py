@@ -143,6 +143,9 @@ class PriceTable(Record):
     billing: Billing
     instances: dict[str, Decimal] = Field(description="instance type -> price per hour")
     storage: dict[str, StoragePrice] = Field(default_factory=dict)
+    address_per_h: Decimal | None = Field(
+        default=None, ge=0, description="of a public IPv4 address; the default is that of AWS"
+    )
     transfer: dict[str, TransferPrice] = Field(
         default_factory=dict, description="of data: internet-out, between-zones, between-regions"
     )
@@ -165,6 +168,9 @@ class PriceTable(Record):
                 "currency": rate.to,
                 "exchange": rate,
                 "instances": {name: each * rate.rate for name, each in self.instances.items()},
+                "address_per_h": None
+                if self.address_per_h is None
+                else self.address_per_h * rate.rate,
                 "storage": {name: _times(each, rate) for name, each in self.storage.items()},
                 "transfer": {
                     name: each.model_copy(

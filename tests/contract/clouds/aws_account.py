@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-import urllib.request
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from wavetank.cluster import deploy
+from emulated_account import Elsewhere, Emulator, QuickClock, ask, create
+
 from wavetank.cluster.clouds.aws.account import Account
 from wavetank.cluster.clouds.provider import CloudProvider
-from wavetank.cluster.providers.aws import AwsProvider
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.state import directory_of
 
+__all__ = ["Elsewhere", "Emulator", "QuickClock", "ask", "create"]  # of all clouds
 EMULATOR = Path(__file__).parent / "aws_emulator.py"
 # Not credentials: the emulator takes any. The file names keep those of whoever runs the tests out.
 ENVIRONMENT = {
@@ -29,75 +24,6 @@ ENVIRONMENT = {
     "AWS_EC2_METADATA_DISABLED": "true",
 }
 SECRETS = (ENVIRONMENT["AWS_SECRET_ACCESS_KEY"], ENVIRONMENT["AWS_SESSION_TOKEN"])
-
-
-class Emulator:
-    """AWS as a process of this machine.
-
-    Args:
-        program: and its arguments; the default has instances that are no machines.
-    """
-
-    def __init__(self, *program: str) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, *(program or (str(EMULATOR),))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
-        assert self.process.stdout is not None
-        self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
-
-    def close(self) -> None:
-        self.process.kill()
-        self.process.communicate()
-
-    def reset(self) -> None:
-        self._ask("reset", {})
-
-    def behave(self, **how: Any) -> None:
-        self._ask("", how)
-
-    def calls(self) -> list[str]:
-        return list(self._ask("calls")["calls"])
-
-    def made(self) -> list[dict[str, list[str]]]:
-        return list(self._ask("calls")["made"])
-
-    def left(self) -> list[str]:
-        """What there is in the account, beside what each has."""
-        return list(self._ask("left"))
-
-    def copy(self) -> str:
-        """The URL of another emulator, whose account is as this one's is now."""
-        return f"http://127.0.0.1:{int(self._ask('copy'))}"
-
-    def _ask(self, path: str, body: object = None) -> Any:
-        return ask(self.url, path, body)
-
-
-def ask(url: str, path: str, body: object = None) -> Any:
-    """Tell an emulator something, or have it tell."""
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(f"{url}/hostile/{path}".rstrip("/"), data=data)
-    with urllib.request.urlopen(request) as answer:
-        return json.loads(answer.read())
-
-
-class QuickClock:
-    """Time that passes only by being waited for."""
-
-    def __init__(self, start: datetime | None = None) -> None:
-        self.time = start or datetime.now(UTC)
-        self.slept: list[float] = []
-
-    def now(self) -> datetime:
-        return self.time
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.time += timedelta(seconds=seconds)
 
 
 def without_waits() -> None:
@@ -126,15 +52,6 @@ def body_of(name: str = "lab", **changes: Any) -> dict[str, Any]:
 
 def spec_of(name: str = "lab", **changes: Any) -> ClusterSpec:
     return ClusterSpec.model_validate(body_of(name, **changes))
-
-
-def create(spec: ClusterSpec) -> None:
-    """As deploy does it, without a file system on hosts that do not exist."""
-    directory = directory_of(spec.name)
-    directory.claim()
-    directory.note(do="provider", name=spec.provider)
-    deploy._write_state(directory, spec, "starting")
-    AwsProvider().create(spec)
 
 
 LUSTRE = {"kind": "fsx-lustre"}

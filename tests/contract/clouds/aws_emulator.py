@@ -17,9 +17,7 @@ import json
 import os
 import re
 import signal
-import socket
 import sys
-import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -42,7 +40,7 @@ from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
     create_backend_app,
 )
-from werkzeug.serving import WSGIRequestHandler, make_server
+from served_standin import go_on_as_two, serve
 
 ACCOUNT = "123456789012"
 IMAGE, IMAGE_OF_ARM = "ami-12c6146b", "ami-0b301ce3ce347599c"
@@ -62,13 +60,6 @@ MAKERS = {
     "CreateSecurityGroup": r"<groupId>(sg-[0-9a-f]+)</groupId>",
     "ImportKeyPair": r"<keyName>([^<]+)</keyName>",
 }
-
-
-class Quiet(WSGIRequestHandler):
-    """Without a line for each request."""
-
-    def log(self, *args: object) -> None:
-        """Say nothing."""
 
 
 class Hostile:
@@ -176,7 +167,7 @@ class Hostile:
         elif path == "/hostile/left":
             found = self._left()
         elif path == "/hostile/copy":
-            found = self._copy(environ["werkzeug.socket"])
+            found = go_on_as_two(self, environ["werkzeug.socket"])
         elif path == "/hostile/end":
             os._exit(0)
         else:
@@ -189,16 +180,6 @@ class Hostile:
                 self._make_older()
             found = {}
         return _answer(start, "application/json", json.dumps(found).encode())
-
-    def _copy(self, connection: socket.socket) -> int:
-        """Go on as two processes: the port of the new one."""
-        reading, writing = os.pipe()
-        if os.fork() == 0:
-            connection.close()
-            serve(self, writing)
-        os.close(writing)
-        with os.fdopen(reading) as told:
-            return int(told.readline())
 
     def _left(self) -> list[str]:
         """What there is, whatever is shown: of every region, without what every account has."""
@@ -502,21 +483,6 @@ def _matches(tags: dict[str, str], wanted: dict[str, list[str]]) -> bool:
         else tags.get(name.removeprefix("tag:")) in values
         for name, values in wanted.items()
     )
-
-
-def _end_with_whoever_started_it() -> None:
-    """Standard input ends when that process does, however it ended."""
-    while os.read(0, 4096):
-        pass
-    os._exit(0)
-
-
-def serve(account: Hostile, told: int = 1) -> None:
-    """Serve until standard input ends; the port is written to a descriptor."""
-    threading.Thread(target=_end_with_whoever_started_it, daemon=True).start()
-    server = make_server("127.0.0.1", 0, account, threaded=True, request_handler=Quiet)
-    os.write(told, f"{server.server_port}\n".encode())
-    server.serve_forever()
 
 
 if __name__ == "__main__":

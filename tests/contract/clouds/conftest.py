@@ -1,15 +1,19 @@
-"""An account of AWS, empty for each test; instances that nobody can reach, and are not reached for."""
+"""An account of AWS and a project of OpenStack, empty for each test; instances that nobody can reach, and are not reached for."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from aws_account import ENVIRONMENT, Emulator, QuickClock
+from aws_account import EMULATOR, ENVIRONMENT, Emulator, QuickClock
+from openstack_account import STANDIN, environment
 from recorded_hosts import Recorder
 
+from wavetank.cluster.clouds import engine, provider
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.needs import Needs
@@ -34,7 +38,7 @@ def methods_of_clients_are_made_once() -> None:
 
 @pytest.fixture(scope="session")
 def emulator_of_all() -> Iterator[Emulator]:
-    found = Emulator()
+    found = Emulator(str(EMULATOR))
     try:
         yield found
     finally:
@@ -62,6 +66,35 @@ def aws(emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     return emulator
 
 
+@pytest.fixture(scope="session")
+def openstack_of_all() -> Iterator[Emulator]:
+    found = Emulator(str(STANDIN))
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+@pytest.fixture
+def openstack(
+    openstack_of_all: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Emulator:
+    """An empty project of a cloud that behaves, and time that passes by being waited for."""
+    from wavetank.cluster.clouds.openstack.account import Account
+
+    openstack_of_all.reset()
+    for key in [each for each in os.environ if each.startswith("OS_")]:
+        monkeypatch.delenv(key)
+    for key, value in environment(openstack_of_all.url).items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setattr(CloudProvider, "clock", QuickClock())
+    monkeypatch.setattr(Account, "pause", lambda self, n_before: None)
+    # the stand-in shows all at once; looks that are alike take the tests' time
+    monkeypatch.setattr(engine, "SETTLES_AFTER", timedelta())
+    return openstack_of_all
+
+
 @pytest.fixture
 def unreached(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instances of the emulator are no machines: what is done with hosts is left out."""
@@ -76,6 +109,7 @@ def unreached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CloudProvider, "prepare_launches", lambda self, nodes: None)
     monkeypatch.setattr(hosts, "take", take)
     monkeypatch.setattr(hosts, "examine", examine)
+    monkeypatch.setattr(provider, "mount_further_devices", lambda spec, of_nodes, path: None)
 
 
 @pytest.fixture

@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
 from aws_account import Emulator
+from killed_tries import tries
 
 PROGRAM = Path(__file__).parent / "aws_killed.py"
-
-
-def tries(how: str, kind: str, url: str, folder: Path) -> list[dict[str, Any]]:
-    """What came of each kill; the last try is not killed."""
-    done = subprocess.run(
-        [sys.executable, str(PROGRAM), how, url, str(folder / "state"), kind],
-        capture_output=True, text=True, check=False, start_new_session=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
-    *after, unkilled = [each["killed_after"] for each in found]
-    assert unkilled is None
-    assert len(after) >= 10
-    assert after == [*range(after[0], after[0] + len(after))]  # no call is left out
-    for each in found:
-        assert each["left"] == [], f"killed after call {each['killed_after']}, {each['call']}"
-        assert not each["folder"]
-    return found
 
 
 @pytest.mark.parametrize("how", ["up", "down", "prune"])
@@ -40,7 +19,7 @@ def test_after_a_kill_at_any_call_nothing_is_left(
     how: str, emulator: Emulator, tmp_path: Path
 ) -> None:
     """ "up": killed while it comes up, then down; "prune": the same, without the folder; "down": killed while it goes."""
-    found = tries(how, "glusterfs", emulator.url, tmp_path)
+    found = tries(PROGRAM, how, emulator.url, tmp_path, "glusterfs")
     whole = found[-1]
     assert found[0]["killed_after"] == 1
     # each kind of call that makes, or removes, something: there was something to remove
@@ -66,7 +45,7 @@ def test_after_a_kill_at_any_call_nothing_is_left(
 def test_after_a_kill_no_file_system_of_the_cloud_is_left(
     how: str, kind: str, emulator: Emulator, tmp_path: Path
 ) -> None:
-    found = tries(how, kind, emulator.url, tmp_path)
+    found = tries(PROGRAM, how, emulator.url, tmp_path, kind)
     calls = [each.partition(":")[2] for each in found[-1]["calls"]]
     of_efs = kind == "efs"
     if how == "down":

@@ -149,6 +149,24 @@ def test_a_disk_that_is_not_there_ends_the_start_before_anything_is_formatted(
     assert not any(line.startswith(("mkfs", "mdadm")) for line in said(tmp_path))
 
 
+SERVER = """case "$*" in
+  "-no PKNAME /dev/vda1") echo vda ;;
+  "-dno NAME,TYPE") printf 'vda disk\\nvdb disk\\nvdc disk\\nvdd disk\\nsr0 rom\\n' ;;
+  "-dno SERIAL /dev/vdc") echo 3a1b2c3d-4e5f-6071-8 ;;
+  "-dno LABEL /dev/vdd") echo config-2 ;;
+esac"""
+
+
+@pytest.mark.parametrize(("own", "device"), [(False, "vdc"), (True, "vdb")])
+def test_a_server_tells_a_volume_by_its_serial_number_from_its_own_disk_and_a_configuration_drive(
+    tmp_path: Path, own: bool, device: str
+) -> None:
+    programs = disk_programs() | {"lsblk": SERVER, "findmnt": "echo /dev/vda1"}
+    done = run(DataDisks(1, own, "xfs", by_serial=True).script(), tmp_path, programs)
+    assert done.returncode == 0, done.stderr
+    assert said(tmp_path)[-2:] == [f"mkfs.xfs -f /dev/{device}", f"mount /dev/{device} /storage"]
+
+
 def test_packages_are_those_that_remedies_name() -> None:
     remedies = [
         "apt-get install nfs-ganesha nfs-ganesha-vfs",

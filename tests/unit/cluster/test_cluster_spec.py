@@ -153,7 +153,8 @@ def test_the_hash_does_not_hang_on_the_order_of_options() -> None:
 
 def test_an_unknown_driver_is_refused_with_the_names_that_there_are() -> None:
     with pytest.raises(
-        SpecError, match=r"no provider is called 'cloud'; there are aws, local, null, ssh, vm"
+        SpecError,
+        match=r"no provider is called 'cloud'; there are aws, local, null, openstack, ssh, vm",
     ):
         registry.provider("cloud")
     with pytest.raises(SpecError, match=r"no file system is called 'zfs'; there are .*nfs"):

@@ -88,7 +88,7 @@ def note_prices(directory: ClusterDirectory, spec: ClusterSpec, terms: Terms) ->
     storage = {
         each: price
         for each, price in table.storage.items()
-        if each.startswith("ebs-") or each in names
+        if each.startswith(("ebs-", "cinder-")) or each in names
     }
     used = table.model_copy(
         update={

@@ -71,7 +71,7 @@ class Lease:
             "Name": self.label if node is None else f"{self.label}-{node}",
             f"{PREFIX}cluster": self.cluster,
             TOKEN_TAG: self.token,
-            f"{PREFIX}owner": self.owner[:256],
+            f"{PREFIX}owner": self.owner[:255],
             f"{PREFIX}expires": self.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
             f"{PREFIX}budget": f"{self.budget} USD",
             f"{PREFIX}spec": self.spec_sha256,
@@ -103,11 +103,11 @@ class Wanted:
 
     Attributes:
         kind: "key-pair", "security-group", "placement-group", "instances", "fsx-lustre", "efs", "mount-target" (of EFS),
-            "schedule".
+            "schedule"; of OpenStack also "network", "subnet", "router", "server-group", "volume", "address".
         name: in the account; of instances and file systems also what makes the call idempotent.
         zone: of instances, and of file systems, which are where these are.
         nodes: of instances, in the order of their numbers.
-        detail: what else the cloud was given by its own plan.
+        detail: what else the cloud was given by its own plan. Where "of" is "instances", it is made when these run.
     """
 
     kind: str
@@ -131,7 +131,7 @@ class Made:
 
     Attributes:
         kind: "key-pair", "security-group", "placement-group", "instance", "volume", "network-interface", "fsx-lustre", "efs",
-            "mount-target", "schedule".
+            "mount-target", "schedule", "network", "subnet", "router", "server-group", "address".
         key: by which it is removed: its id or its name.
         state: as the cloud calls it, in small letters; empty where things of the kind have none.
         node: of an instance.

@@ -13,6 +13,8 @@ from wavetank.cluster.volumes import provisioned, volume_type
 from wavetank.units import GIB
 
 ROOT_GB = 30
+CINDER = "cinder"
+DEFAULT_TYPE = "default"  # where the cloud's own is taken
 STORAGE = "/storage"  # where the first start mounts the first device
 # $1: where the first start mounted a device, $2: where it is to be. A directory of it, as on the first device.
 BIND = 'mkdir -p "$1/wavetank" "$2" && mount --bind "$1/wavetank" "$2"'
@@ -26,6 +28,12 @@ class Volume:
     size_gb: int
     iops: int | None = None
     throughput_bytes_per_s: int | None = None
+    family: str = "ebs"
+
+    @property
+    def price_name(self) -> str:
+        """In price tables."""
+        return f"{self.family}-{self.kind}"
 
 
 def on_own_disks(spec: ClusterSpec, node: str) -> bool:
@@ -38,9 +46,39 @@ def data_volumes(spec: ClusterSpec, node: str) -> tuple[Volume, ...]:
     storage = spec.storage
     if node not in _holders(spec) or storage.on == "instance":
         return ()
+    size_gb = max(1, -(-storage.cloud_bytes // GIB))
+    if spec.cloud is not None and spec.cloud.openstack is not None:
+        kind = spec.cloud.openstack.volume_type or DEFAULT_TYPE
+        return (Volume(kind, size_gb, family=CINDER),) * storage.devices
     iops, throughput = provisioned(storage)
-    volume = Volume(volume_type(storage), max(1, -(-storage.cloud_bytes // GIB)), iops, throughput)
+    volume = Volume(volume_type(storage), size_gb, iops, throughput)
     return (volume,) * storage.devices
+
+
+def root_volumes(spec: ClusterSpec) -> tuple[Volume, ...]:
+    """Volumes that the root of a node is on; a server of OpenStack has its root on the disk of its flavor."""
+    if spec.cloud is not None and spec.cloud.openstack is not None:
+        return ()
+    return (Volume("gp3", ROOT_GB),)
+
+
+def jump_node(spec: ClusterSpec) -> str | None:
+    """The one node with an address of the outside, which all others are reached by: the first head node, else the first compute node.
+
+    Returns:
+        None where each has one (AWS), or where a host of somebody's own leads to them (cloud.bastion).
+    """
+    if spec.cloud is None or spec.cloud.openstack is None or spec.cloud.bastion != "none":
+        return None
+    names = spec.node_names()
+    return "h1" if "h1" in names else names[0]
+
+
+def has_address(spec: ClusterSpec, node: str) -> bool:
+    """Whether a node gets an address of the outside, which is paid for."""
+    if spec.cloud is None or spec.cloud.openstack is None:
+        return True
+    return node == jump_node(spec)
 
 
 def mount_further_devices(spec: ClusterSpec, hosts: Mapping[str, Host], storage_path: str) -> None:

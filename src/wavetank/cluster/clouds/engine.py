@@ -38,7 +38,7 @@ GONE_WITHIN = timedelta(minutes=30)
 # FSx for Lustre takes 5 to 12 minutes; users report time-outs at 10 (aws-fsx-csi-driver#382, #433).
 SERVED_WITHIN = timedelta(minutes=40)
 # No longer paid for (EC2 user guide, "instance lifecycle").
-ENDING = ("shutting-down", "terminated", "stopping", "stopped")
+ENDING = ("shutting-down", "terminated", "stopping", "stopped", "error")
 # Of file systems and mount targets (FSx: FileSystemLifecycle, EFS: LifeCycleState).
 SERVES = "available"
 BROKEN = ("failed", "misconfigured", "error", "deleting", "deleted")
@@ -83,7 +83,7 @@ def make_all(
     """
     later = ("schedule", *SERVED)
     for each in wanted:
-        if each.kind not in ("instances", *later):
+        if each.kind not in ("instances", *later) and not _is_of_instances(each):
             _make(cloud, each, lease, directory, clock)
     groups = [each for each in wanted if each.kind == "instances"]
     zone, by_node = _make_in_a_zone(cloud, lease, groups, zones, directory, clock)
@@ -91,14 +91,21 @@ def make_all(
     for each in wanted:
         if each.kind == "mount-target":
             wait_served(cloud, lease, directory, clock)
-        if each.kind in later and each.detail.get("of") != "instances":
+        if each.kind in later and not _is_of_instances(each):
             _make(cloud, each.in_zone(zone), lease, directory, clock)
     running = wait_running(cloud, lease, by_node, clock)
     for each in wanted:
-        if each.kind == "schedule" and each.detail.get("of") == "instances":
+        if _is_of_instances(each):
             _make(cloud, each, lease, directory, clock)
+    if any(each.kind == "address" for each in wanted):
+        running = wait_running(cloud, lease, by_node, clock)
     steps.info("%s: %d instances run in %s", lease.cluster, len(running), zone)
     return running
+
+
+def _is_of_instances(wanted: Wanted) -> bool:
+    """Whether it is made when instances run."""
+    return wanted.detail.get("of") == "instances"
 
 
 def _make(

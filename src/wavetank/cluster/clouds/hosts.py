@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from wavetank.cluster.clouds.cloud import Keys, Made
+from wavetank.cluster.clouds.disks import jump_node
 from wavetank.cluster.clouds.keys import USER_KEY
 from wavetank.cluster.clouds.user_data import HOMES, USER
 from wavetank.cluster.components import Ssh
@@ -26,7 +27,9 @@ def as_hosts(spec: ClusterSpec) -> ClusterSpec:
     directory = directory_of(spec.name)
     addresses = read_inventory(directory)
     private = _inventory(directory.path, "network") or {}
-    jump = spec.cloud.bastion if spec.cloud is not None else "none"
+    own_jump = (_inventory(directory.path, "jump") or {}).get("at")
+    bastion = spec.cloud.bastion if spec.cloud is not None else "none"
+    jump = f"{USER}@{own_jump}" if own_jump is not None else bastion
     ssh = Ssh(
         hosts=addresses or dict.fromkeys(spec.node_names(), "not-made-yet"),
         user=USER,
@@ -66,6 +69,7 @@ def addresses_of(spec: ClusterSpec, made: Mapping[str, Made]) -> dict[str, str]:
         ProviderError: a node has no address.
     """
     by_bastion = spec.cloud is not None and spec.cloud.bastion != "none"
+    by_bastion |= jump_node(spec) is not None
     found = {}
     for node in spec.node_names():
         instance = made[node]
@@ -80,9 +84,25 @@ def addresses_of(spec: ClusterSpec, made: Mapping[str, Made]) -> dict[str, str]:
     return found
 
 
+def jump_address(spec: ClusterSpec, made: Mapping[str, Made]) -> str | None:
+    """Address of the node that all others are reached by; None where none is.
+
+    Raises:
+        ProviderError: it has no address of the outside.
+    """
+    node = jump_node(spec)
+    if node is None:
+        return None
+    address = made[node].public_address
+    if address is None:
+        raise ProviderError(f"{node} ({made[node].key}) has no address of the outside")
+    return address
+
+
 def write_inventory(
-    directory: ClusterDirectory, keys: Keys, addresses: Mapping[str, str], made: Mapping[str, Made]
-) -> None:
+    directory: ClusterDirectory, keys: Keys, addresses: Mapping[str, str], made: Mapping[str, Made],
+    jump: str | None = None,
+) -> None:  # fmt: skip
     """Write addresses by node, and the host key that each of them has.
 
     Args:
@@ -90,14 +110,18 @@ def write_inventory(
         keys: of the cluster.
         addresses: by which nodes are reached.
         made: the instance of each node; by their private addresses they reach each other.
+        jump: address of the node that all others are reached by, where there is one.
     """
     network = {node: each.private_address for node, each in made.items() if each.private_address}
-    known = {*addresses.values(), *network.values()}
+    known = {*addresses.values(), *network.values(), *([] if jump is None else [jump])}
     text = "".join(f"{address} {keys.host_public}\n" for address in sorted(known))
     write_whole(directory.path / KNOWN_HOSTS, text)
-    write_whole(
-        directory.path / INVENTORY, json.dumps({"hosts": dict(addresses), "network": network})
-    )
+    inventory = {
+        "hosts": dict(addresses),
+        "network": network,
+        "jump": {} if jump is None else {"at": jump},
+    }
+    write_whole(directory.path / INVENTORY, json.dumps(inventory))
 
 
 def read_inventory(directory: ClusterDirectory) -> dict[str, str] | None:
@@ -110,11 +134,13 @@ def ssh_command(spec: ClusterSpec, node: str) -> str | None:
     ssh = as_hosts(spec).ssh
     if ssh is None or read_inventory(directory_of(spec.name)) is None:
         return None
+    base = ["ssh", "-i", str(ssh.identity_file), "-o", f"UserKnownHostsFile={ssh.known_hosts}"]
     jump = [] if ssh.jump is None else ["-J", ssh.jump]
-    known = f"UserKnownHostsFile={ssh.known_hosts}"
-    return shlex.join(
-        ["ssh", "-i", str(ssh.identity_file), "-o", known, *jump, f"{ssh.user}@{ssh.hosts[node]}"]
-    )
+    if (
+        ssh.jump is not None and jump_node(spec) is not None
+    ):  # -J would ask it with the user's own keys
+        jump = ["-o", f"ProxyCommand={shlex.join([*base, '-W', '%h:%p', ssh.jump])}"]
+    return shlex.join([*base, *jump, f"{ssh.user}@{ssh.hosts[node]}"])
 
 
 def _inventory(folder: Path, key: str) -> dict[str, str] | None:

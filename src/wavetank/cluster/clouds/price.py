@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from wavetank.cluster.clouds.disks import ROOT_GB, Volume, data_volumes
+from wavetank.cluster.clouds.disks import Volume, data_volumes, has_address, root_volumes
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.components import MANAGED
 from wavetank.cluster.managed import is_paid_by_moved
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.bills import CENT, AddressTime, Bill, InstanceTime, StorageTime, Used, bill_of
 from wavetank.cost.prices import PriceTable, load_prices, shipped_tables
+from wavetank.cost.site_prices import site_prices
 from wavetank.cost.storage import StorageUse, storage_of
 from wavetank.errors import CostError, ProviderError, SpecError
 from wavetank.units import GIB
@@ -74,16 +75,16 @@ def use_of(
         has_public_address: whether it has one.
     """
     yield InstanceTime(spec.instance_of(node).name, 1, seconds)
-    for volume in (*data_volumes(spec, node), Volume("gp3", ROOT_GB)):
+    for volume in (*data_volumes(spec, node), *root_volumes(spec)):
         yield volume_time(volume, seconds)
-    if has_public_address:
+    if has_public_address and has_address(spec, node):
         yield AddressTime(1, seconds)
 
 
 def volume_time(volume: Volume, seconds: float) -> StorageTime:
     """What one volume uses in a time."""
     use = StorageUse(
-        f"ebs-{volume.kind}", 1, volume.size_gb * GIB, volume.iops, volume.throughput_bytes_per_s
+        volume.price_name, 1, volume.size_gb * GIB, volume.iops, volume.throughput_bytes_per_s
     )
     return StorageTime(use, seconds)
 
@@ -95,6 +96,8 @@ def price_table(terms: Terms) -> PriceTable:
         CostError: there is none, or it is not of US dollars on demand in this region.
         SpecError: the file is no price table.
     """
+    if terms.openstack is not None and terms.prices is not None:
+        return site_prices(Path(terms.prices), terms.region)
     if terms.prices is not None:
         if terms.prices not in shipped_tables() and not Path(terms.prices).is_absolute():
             raise CostError(

@@ -17,6 +17,7 @@ from wavetank.cluster.clouds.hosts import (
     addresses_of,
     as_hosts,
     inside,
+    jump_address,
     read_inventory,
     write_inventory,
 )
@@ -238,7 +239,7 @@ class CloudProvider:
         made = engine.make_all(cloud, lease, wanted, zones, directory, self.clock)
         bill.see_instances(directory, cloud, Key(lease.cluster, lease.token), self.clock.now())
         note_service(directory, engine.wait_served(cloud, lease, directory, self.clock))
-        write_inventory(directory, keys, addresses_of(spec, made), made)
+        write_inventory(directory, keys, addresses_of(spec, made), made, jump_address(spec, made))
         seen = as_hosts(spec)
         steps.info("%s: waiting for ssh and the first start of %s", spec.name, ", ".join(made))
         self.wait_ready(seen)

@@ -45,7 +45,7 @@ set --
 for disk in $(lsblk -dno NAME,TYPE | awk '$2 == "disk" {{ print $1 }}'); do
   [ "$disk" != "$root" ] || continue
   [ -z "$(lsblk -no MOUNTPOINT "/dev/$disk" | tr -d '[:space:]')" ] || continue
-  case $(lsblk -dno MODEL "/dev/$disk") in *"{not_model}"*) continue ;; esac
+  {which}
   [ $# -eq {number} ] || set -- "$@" "/dev/$disk"
 done
 [ $# -eq {number} ] || {{ echo "{storage} needs {number} disks, and there are $#" >&2; exit 1; }}
@@ -61,6 +61,15 @@ JOIN = """mdadm --create /dev/md/wavetank --run --level=0 --raid-devices=$# "$@"
 set -- /dev/md/wavetank
 """
 OWN_DISK, VOLUME = "Instance Storage", "Elastic Block Store"
+BY_MODEL = 'case $(lsblk -dno MODEL "/dev/$disk") in *"{not_model}"*) continue ;; esac'
+# Nova gives a volume its id as serial number (of virtio the first 20 characters); other disks have none. A configuration drive may be
+# a disk too.
+SERIAL = "[0-9a-f]*-[0-9a-f]*-[0-9a-f]*-*"
+IS_VOLUME = f'case $(lsblk -dno SERIAL "/dev/$disk") in {SERIAL}) ;; *) continue ;; esac'
+IS_NO_VOLUME = (
+    f'case $(lsblk -dno SERIAL "/dev/$disk") in {SERIAL}) continue ;; esac; '
+    '[ "$(lsblk -dno LABEL "/dev/$disk")" != config-2 ] || continue'
+)
 
 
 @dataclass(frozen=True)
@@ -72,19 +81,24 @@ class DataDisks:
         own: the instance's own, not volumes.
         local_file_system: "xfs" or "ext4".
         striped: whether several are one device (RAID 0); else each is mounted by itself: /storage, /storage2, ...
+        by_serial: whether volumes are told from other disks by their serial number (OpenStack), not by the model (EC2).
     """
 
     number: int
     own: bool
     local_file_system: str
     striped: bool = False
+    by_serial: bool = False
 
     def script(self) -> str:
         """Shell text that makes and mounts the storage."""
+        which = BY_MODEL.format(not_model=VOLUME if self.own else OWN_DISK)
+        if self.by_serial:
+            which = IS_NO_VOLUME if self.own else IS_VOLUME
         return DISK.format(
             storage=STORAGE,
             number=self.number,
-            not_model=VOLUME if self.own else OWN_DISK,
+            which=which,
             join=JOIN if self.striped else "",
             kind=self.local_file_system,
             force={"xfs": "-f", "ext4": "-F"}[self.local_file_system],

@@ -5,7 +5,6 @@ Credentials come by boto3's own chain (environment, shared files, single sign-on
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
@@ -26,6 +25,7 @@ from wavetank.cluster.clouds.aws.answers import (
     no_answer,
 )
 from wavetank.cluster.clouds.cloud import CapacityError, RefusedError
+from wavetank.cluster.clouds.logs import keep_unlogged
 from wavetank.errors import ProviderError
 
 # botocore repeats what was throttled, and what had no answer: with a pause that doubles, up to 20 s.
@@ -102,7 +102,7 @@ class Account:
         Raises:
             RefusedError: the profile that the environment names does not exist, or there is no region.
         """
-        keep_calls_unlogged()
+        keep_unlogged(TALKERS)
         try:
             own = botocore.session.get_session()
             services = _descriptions(own.get_config_variable("data_path"))
@@ -202,13 +202,6 @@ def _descriptions(path: str | None) -> Loader:
         path: where the user's own settings look for more of them.
     """
     return create_loader(path)
-
-
-def keep_calls_unlogged() -> None:
-    """Have the libraries that make the calls log warnings alone, whatever is asked of wavetank: no log holds credentials or keys."""
-    for name in TALKERS:
-        talker = logging.getLogger(name)
-        talker.setLevel(max(logging.WARNING, talker.getEffectiveLevel()))
 
 
 def _method(operation: str) -> str:

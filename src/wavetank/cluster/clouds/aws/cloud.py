@@ -30,7 +30,8 @@ from wavetank.cluster.clouds.packages import (
     preparations_of_node,
     starts_services,
 )
-from wavetank.cluster.clouds.user_data import DataDisks, user_data
+from wavetank.cluster.clouds.roles import data_disks, role_name, roles
+from wavetank.cluster.clouds.user_data import user_data
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 
@@ -151,21 +152,13 @@ class AwsCloud:
                     ttl_s=terms.ttl,
                     keys=keys,
                     packages=packages_of_node(spec, nodes[0]),
-                    disks=_disks(spec, nodes[0]),
+                    disks=data_disks(spec, nodes[0]),
                     modules=modules_of_node(spec, nodes[0]),
                     services_off=starts_services(spec),
                     prepare=preparations_of_node(spec, nodes[0]),
                 ),
             }
-            role = nodes[0].rstrip("0123456789")
-            wanted.append(
-                Wanted(
-                    "instances",
-                    f"{lease.token}-{role}{nodes[0][len(role) :]}",
-                    nodes=nodes,
-                    detail=detail,
-                )
-            )
+            wanted.append(Wanted("instances", role_name(lease, nodes), nodes=nodes, detail=detail))
         wanted += wanted_of(spec, lease, by_zone, terms.reaper)
         if terms.reaper != "none":
             detail = {"role": terms.reaper, "of": "instances"}
@@ -324,29 +317,6 @@ class AwsCloud:
 def strategy_of(spec: ClusterSpec) -> str:
     """Of the placement group: close to each other, where the specification does not say otherwise."""
     return spec.placement or "cluster"
-
-
-def _disks(spec: ClusterSpec, node: str) -> DataDisks | None:
-    own = on_own_disks(spec, node)
-    number = spec.storage.devices if own else len(data_volumes(spec, node))
-    if not number:
-        return None
-    return DataDisks(number, own, spec.storage.local_file_system, spec.storage.striped > 1)
-
-
-def roles(spec: ClusterSpec) -> tuple[tuple[str, ...], ...]:
-    """Nodes that one call makes: neighbours of one kind, instance type and disks."""
-
-    def alike(node: str) -> tuple[object, ...]:
-        return (
-            node.rstrip("0123456789"),
-            spec.instance_of(node).name,
-            _disks(spec, node),
-            packages_of_node(spec, node),
-            modules_of_node(spec, node),
-        )
-
-    return tuple(tuple(group) for _, group in itertools.groupby(spec.node_names(), alike))
 
 
 @contextlib.contextmanager

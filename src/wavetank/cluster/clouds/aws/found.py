@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from wavetank.cluster.clouds.aws.account import Account
 from wavetank.cluster.clouds.cloud import PREFIX, TOKEN_TAG, Key, Made
 from wavetank.cluster.clouds.disks import Volume
+from wavetank.cluster.clouds.tags import LABEL, of_tags
 from wavetank.units import MIB
 
 # Instances that are gone stay in the list for about an hour.
@@ -22,7 +22,6 @@ PROVISIONED = (
 )  # types whose IOPS are paid for; those of others follow from the size
 _NODES = re.compile(r"^([a-z]+)([0-9]+)-[a-z]+([0-9]+)$")
 _ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
-_LABEL = re.compile(r"^wavetank-(?P<cluster>[a-z][a-z0-9-]{0,30})-(?P<token>[0-9a-f]{8})(-.*)?$")
 
 
 def filters_of(key: Key | None) -> list[dict[str, object]]:
@@ -142,31 +141,13 @@ def _schedules(account: Account, key: Key | None) -> Iterator[Made]:
     """Schedules have no tags: their names say whose they are."""
     prefix = "wavetank-" if key is None else key.label
     for each in account.pages("scheduler", "ListSchedules", "Schedules", NamePrefix=prefix):
-        match = _LABEL.match(str(each["Name"]))
+        match = LABEL.match(str(each["Name"]))
         if match is not None:
             yield Made("schedule", str(each["Name"]), match["cluster"], match["token"])
 
 
 def _tags(listed: list[dict[str, str]]) -> dict[str, str]:
     return {each["Key"]: each["Value"] for each in listed}
-
-
-def of_tags(tags: Mapping[str, str]) -> dict[str, Any]:
-    """What tags say of a thing: attributes of Made."""
-    return {
-        "cluster": tags.get(f"{PREFIX}cluster", ""),
-        "token": tags.get(TOKEN_TAG, ""),
-        "owner": tags.get(f"{PREFIX}owner", ""),
-        "expires": _time(tags.get(f"{PREFIX}expires", "")),
-    }
-
-
-def _time(text: str) -> datetime | None:
-    """Time of a tag; None where somebody changed it to what is none."""
-    try:
-        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
-    except ValueError:
-        return None
 
 
 def _ended_at(transition: str) -> datetime | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wavetank.cluster.components import CLOUDS
+from wavetank.cluster.components import AWS
 from wavetank.cluster.filesystems.base import Site, mount_line, wait_until, write_content
 from wavetank.cluster.filesystems.managed import Managed
 from wavetank.cluster.host import Host
@@ -49,7 +49,7 @@ class EFS(Managed):
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The kernel's client, and stunnel for TLS."""
-        if spec.provider not in CLOUDS:
+        if spec.provider != AWS:
             return Needs()
         tls = {"stunnel": "apt-get install stunnel4"} if spec.file_system.tls else {}
         return Needs({"mount.nfs": "apt-get install nfs-common", **tls})
@@ -115,9 +115,9 @@ def _start_tls(client: Host, service: Service) -> None:
 
 def _problems(spec: ClusterSpec) -> Iterator[str]:
     fs = spec.file_system
-    if spec.provider not in CLOUDS:
+    if spec.provider != AWS:
         yield (
-            f"file_system efs is made by provider {' or '.join(CLOUDS)}, not {spec.provider}. Mounted already, it is kind: existing"
+            f"file_system efs is made by provider {AWS}, not {spec.provider}. Mounted already, it is kind: existing"
         )
     if spec.layout == "one-server-per-file":
         yield "layout one-server-per-file: EFS does not tell, or choose, where a file is. Write layout: striped"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wavetank.cluster.components import CLOUDS
+from wavetank.cluster.components import AWS
 from wavetank.cluster.filesystems.base import Site, mount_line
 from wavetank.cluster.filesystems.lustre_client import stripes
 from wavetank.cluster.filesystems.managed import Managed
@@ -33,7 +33,7 @@ class FsxLustre(Managed):
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The Lustre client: its mount program, and lfs for stripes."""
-        if spec.provider not in CLOUDS:
+        if spec.provider != AWS:
             return Needs()
         return Needs({"mount.lustre": CLIENT, "lfs": CLIENT})
 
@@ -79,9 +79,9 @@ def _words(spec: ClusterSpec) -> Iterator[str]:
 
 def _problems(spec: ClusterSpec) -> Iterator[str]:
     fs = spec.file_system
-    if spec.provider not in CLOUDS:
+    if spec.provider != AWS:
         yield (
-            f"file_system fsx-lustre is made by provider {' or '.join(CLOUDS)}, not {spec.provider}. Mounted already, it is kind: existing"
+            f"file_system fsx-lustre is made by provider {AWS}, not {spec.provider}. Mounted already, it is kind: existing"
         )
     if fs.stripe.kind not in STRIPE_KINDS:
         yield f"file_system fsx-lustre has stripes {' and '.join(STRIPE_KINDS)}, not {fs.stripe.kind}"

@@ -113,10 +113,10 @@ def _place_problems(spec: ClusterSpec) -> Iterator[str]:
             f"file_system lustre: nodes of provider {spec.provider} share this machine's kernel, and {why}. Use hosts or guests with "
             "kernels of their own: provider ssh, aws or vm (docs/how-to/lustre.md); mounted already, it is kind: existing"
         )
-    if spec.cloud is not None and not spec.cloud.image.startswith("ami-"):
+    if spec.cloud is not None and not spec.cloud.has_own_image:
         yield (
             f"file_system lustre: cloud.image {spec.cloud.image} has no servers of Lustre among its packages: take an image of your "
-            "own (ami-...) that has them (docs/how-to/lustre.md)"
+            "own (ami-..., or own with openstack) that has them (docs/how-to/lustre.md)"
         )
 
 

@@ -1,0 +1,180 @@
+"""What keeps a project from making a cluster: offers, disks of flavors, zones, quotas; asked, with nothing changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from wavetank.cluster.clouds.disks import data_volumes, jump_node, on_own_disks
+from wavetank.cluster.clouds.openstack.account import Account
+from wavetank.cluster.clouds.openstack.offers import (
+    flavor_of,
+    image_of,
+    network_of,
+    openstack_of,
+    zones_of,
+)
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import ProviderError
+
+SMALLEST_ROOT_GB = 10  # system, packages of a file system, logs (assumed)
+
+
+def check(account: Account, spec: ClusterSpec) -> list[str]:
+    """All findings at once; credentials that are refused are one, as nothing else can be asked then."""
+    try:
+        account.owner()
+    except ProviderError as error:
+        return [str(error)]
+    findings: list[str] = []
+    for ask in (_zones, _flavors, _networks, _volume_type, _of_nova, _of_cinder, _of_neutron):
+        findings += _asked(ask, account, spec)
+    return list(dict.fromkeys(findings))  # several may need the same right
+
+
+def unknown(spec: ClusterSpec) -> list[str]:
+    """What no OpenStack cloud tells before."""
+    del spec
+    return [
+        "whether the cloud's hosts have room for these flavors now is not known before servers are made",
+        "servers end themselves at the ttl by shutting down; they are in the project's quota, and on most sites' bills, until "
+        "'wavetank cluster down' or 'wavetank cluster prune --provider openstack --expired' removes them",
+    ]
+
+
+def _asked(
+    ask: Callable[[Account, ClusterSpec], Iterable[str]], account: Account, spec: ClusterSpec
+) -> list[str]:
+    """Findings, also where an answer ends them."""
+    found: list[str] = []
+    try:
+        found.extend(ask(account, spec))
+    except ProviderError as error:
+        found.append(str(error))
+    return found
+
+
+def _zones(account: Account, spec: ClusterSpec) -> Iterator[str]:
+    zones_of(account, spec)
+    yield from ()
+
+
+def _flavors(account: Account, spec: ClusterSpec) -> Iterator[str]:
+    """Flavors, and whether the image fits on their disks."""
+    image: Mapping[str, Any] = {}
+    try:
+        image = image_of(account, spec)
+    except ProviderError as error:
+        yield str(error)
+    by_name: dict[str, list[str]] = {}
+    for node in spec.node_names():
+        by_name.setdefault(spec.instance_of(node).name, []).append(node)
+    for name, nodes in by_name.items():
+        try:
+            flavor = flavor_of(account, name)
+        except ProviderError as error:
+            yield str(error)
+            continue
+        yield from _sizes(name, flavor, image)
+        if any(on_own_disks(spec, node) for node in nodes):
+            if spec.storage.devices > 1:
+                yield "storage.on: instance: a flavor has one disk of its own here: write devices: 1, or leave storage.on out"
+            if not flavor.get("OS-FLV-EXT-DATA:ephemeral"):
+                yield f"storage.on: instance: flavor {name} has no ephemeral disk: leave storage.on out, or take a flavor that has"
+
+
+def _sizes(name: str, flavor: Mapping[str, Any], image: Mapping[str, Any]) -> Iterator[str]:
+    disk, needed = int(flavor["disk"]), max(SMALLEST_ROOT_GB, int(image.get("min_disk") or 0))
+    if disk == 0:
+        yield f"flavor {name} has no root disk, and servers that start from volumes are not made here: take one that has"
+    elif disk < needed:
+        yield f"flavor {name} has a root disk of {disk} GB, and {needed} GB are needed: take a larger one"
+    memory = int(image.get("min_ram") or 0)
+    if int(flavor["ram"]) < memory:
+        yield f"flavor {name} has {flavor['ram']} MiB of memory, and the image needs {memory} MiB: take a larger one"
+
+
+def _networks(account: Account, spec: ClusterSpec) -> Iterator[str]:
+    there = openstack_of(spec)
+    for named, external in ((there.network, False), (there.external, True)):
+        if named in (None, "made"):
+            continue
+        try:
+            network_of(account, str(named), external=external)
+        except ProviderError as error:
+            yield str(error)
+
+
+def _volume_type(account: Account, spec: ClusterSpec) -> Iterator[str]:
+    named = openstack_of(spec).volume_type
+    if named is None:
+        return
+    known = sorted(str(each["name"]) for each in account.pages("cinder", "/types", "volume_types"))
+    if named not in known:
+        yield f"cloud.openstack.volume_type {named}: {account.region} has no such type; it has {', '.join(known) or 'none'}"
+
+
+def _short(what: str, needed: int, limit: object, used: object) -> Iterator[str]:
+    """A quota that is too small; -1 is none."""
+    most, there = int(str(limit)), int(str(used))
+    if needed and 0 <= most < there + needed:
+        yield (
+            f"quota of {what}: {needed} are needed, and the project has {there} of {most} in use: take fewer or smaller ones, remove "
+            "others, or ask the cloud's operator"
+        )
+
+
+def _of_nova(account: Account, spec: ClusterSpec) -> Iterator[str]:
+    limits = account.call("nova", "GET", "/limits")["limits"]["absolute"]
+    counts = Counter(spec.instance_of(node).name for node in spec.node_names())
+    cores = memory = 0
+    for name, n in counts.items():
+        try:
+            flavor = flavor_of(account, name)
+        except ProviderError:
+            return  # a finding already
+        cores += n * int(flavor["vcpus"])
+        memory += n * int(flavor["ram"])
+    n_nodes = len(spec.node_names())
+    n_groups = 1 if spec.placement is not None or not spec.nodes.io else 2
+    for what, needed, limit, used in (
+        ("servers", n_nodes, "maxTotalInstances", "totalInstancesUsed"),
+        ("cores", cores, "maxTotalCores", "totalCoresUsed"),
+        ("memory (MiB)", memory, "maxTotalRAMSize", "totalRAMUsed"),
+        ("server groups", n_groups, "maxServerGroups", "totalServerGroupsUsed"),
+    ):
+        yield from _short(what, needed, limits.get(limit, -1), limits.get(used, 0))
+    yield from _short(
+        "servers of a group", max(counts.values()), limits.get("maxServerGroupMembers", -1), 0
+    )
+
+
+def _of_cinder(account: Account, spec: ClusterSpec) -> Iterator[str]:
+    volumes = [each for node in spec.node_names() for each in data_volumes(spec, node)]
+    if not volumes:
+        return
+    limits = account.call("cinder", "GET", "/limits")["limits"]["absolute"]
+    size = sum(each.size_gb for each in volumes)
+    for what, needed, limit, used in (
+        ("volumes", len(volumes), "maxTotalVolumes", "totalVolumesUsed"),
+        ("volumes (GB)", size, "maxTotalVolumeGigabytes", "totalGigabytesUsed"),
+    ):
+        yield from _short(what, needed, limits.get(limit, -1), limits.get(used, 0))
+
+
+def _of_neutron(account: Account, spec: ClusterSpec) -> Iterator[str]:
+    details = account.call("neutron", "GET", f"/quotas/{account.project}/details.json")["quota"]
+    made = openstack_of(spec).network == "made"
+    floating = int(jump_node(spec) is not None)
+    n_ports = len(spec.node_names()) + (2 if made else 0)
+    for what, key, needed in (
+        ("security groups", "security_group", 1),
+        ("floating addresses", "floatingip", floating),
+        ("networks", "network", int(made)),
+        ("subnets", "subnet", int(made)),
+        ("routers", "router", int(made)),
+        ("ports", "port", n_ports),
+    ):
+        found = details.get(key, {"limit": -1, "used": 0})
+        yield from _short(what, needed, found["limit"], found["used"])

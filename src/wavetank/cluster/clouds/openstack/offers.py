@@ -1,0 +1,134 @@
+"""What a cloud offers to a cluster: its image, flavors, networks and zones, by name or id."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wavetank.cluster.clouds.openstack.account import Account, AnswerError
+from wavetank.cluster.clouds.terms import OpenStackTerms, Terms
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import ProviderError
+from wavetank.nearest import did_you_mean
+
+
+def terms_of(spec: ClusterSpec) -> Terms:
+    """What a cluster's specification says of the cloud.
+
+    Raises:
+        ProviderError: nothing.
+    """
+    if spec.cloud is None:
+        raise ProviderError(f"cluster {spec.name} has no key cloud")
+    return spec.cloud
+
+
+def openstack_of(spec: ClusterSpec) -> OpenStackTerms:
+    """What it says of what is there.
+
+    Raises:
+        ProviderError: nothing.
+    """
+    found = terms_of(spec).openstack
+    if found is None:
+        raise ProviderError(f"cluster {spec.name} has no key cloud.openstack")
+    return found
+
+
+def flavors(account: Account) -> dict[str, dict[str, Any]]:
+    """Flavors that the project may use, by name."""
+    return {str(each["name"]): each for each in account.pages("nova", "/flavors/detail", "flavors")}
+
+
+def flavor_of(account: Account, name: str) -> dict[str, Any]:
+    """A flavor by its name.
+
+    Raises:
+        ProviderError: there is none.
+    """
+    known = flavors(account)
+    if name not in known:
+        raise ProviderError(
+            f"instance {name}: {account.region} has no such flavor; it has {', '.join(sorted(known)) or 'none'}."
+            f"{did_you_mean(name, sorted(known))}"
+        )
+    return known[name]
+
+
+def image_of(account: Account, spec: ClusterSpec) -> dict[str, Any]:
+    """The image that a cluster asks for.
+
+    Raises:
+        ProviderError: there is none, there are several of the name, or it cannot be used.
+    """
+    named = openstack_of(spec).image
+    key = f"cloud.openstack.image {named}"
+    found = list(account.pages("glance", "/images", "images", name=named))
+    if not found:
+        try:
+            found = [account.call("glance", "GET", f"/images/{named}")]
+        except AnswerError as error:
+            if error.status not in (400, 404):
+                raise
+    if not found:
+        known = sorted({str(each["name"]) for each in account.pages("glance", "/images", "images")})
+        raise ProviderError(
+            f"{key}: {account.region} has no such image; it has {', '.join(known) or 'none'}.{did_you_mean(named, known)}"
+        )
+    usable = [each for each in found if each.get("status") == "active"]
+    if not usable:
+        raise ProviderError(f"{key} is {found[0].get('status')}: take one that is active")
+    if len(usable) > 1:
+        ids = ", ".join(str(each["id"]) for each in usable)
+        raise ProviderError(
+            f"{key}: there are {len(usable)} of this name: write the id of one ({ids})"
+        )
+    return usable[0]
+
+
+def network_of(account: Account, named: str, *, external: bool = False) -> dict[str, Any]:
+    """A network by its name or id.
+
+    Args:
+        account: to ask.
+        named: as the specification does.
+        external: whether it has to be one of the outside.
+
+    Raises:
+        ProviderError: there is none, or there are several of the name.
+    """
+    key = f"cloud.openstack.{'external' if external else 'network'} {named}"
+    query: dict[str, object] = {"router:external": "true"} if external else {}
+    known = list(account.pages("neutron", "/networks", "networks", **query))
+    found = [each for each in known if named in (each["id"], each["name"])]
+    if not found:
+        names = sorted(str(each["name"]) for each in known)
+        raise ProviderError(
+            f"{key}: {account.region} has no such network; it has {', '.join(names) or 'none'}.{did_you_mean(named, names)}"
+        )
+    if len(found) > 1:
+        ids = ", ".join(str(each["id"]) for each in found)
+        raise ProviderError(
+            f"{key}: there are {len(found)} of this name: write the id of one ({ids})"
+        )
+    return found[0]
+
+
+def zones_of(account: Account, spec: ClusterSpec) -> tuple[str, ...]:
+    """Availability zones of Nova that are up, in the order of their names; that of the specification where it names one.
+
+    Raises:
+        ProviderError: there is none.
+    """
+    answer = account.call("nova", "GET", "/os-availability-zone")
+    known = sorted(
+        str(each["zoneName"])
+        for each in answer["availabilityZoneInfo"]
+        if each.get("zoneState", {}).get("available")
+    )
+    named = terms_of(spec).zone
+    found = known if named == "any" else [zone for zone in known if zone == named]
+    if not found:
+        raise ProviderError(
+            f"cloud.zone {named}: {account.region} has no such availability zone that is up; it has {', '.join(known) or 'none'}"
+        )
+    return tuple(found)

@@ -1,0 +1,106 @@
+"""Accounts of clouds as processes of this machine, and clusters in them, for tests."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+import urllib.request
+from datetime import UTC, datetime, timedelta
+from http.client import HTTPException
+from typing import Any
+
+from wavetank.cluster import deploy, registry
+from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.state import directory_of
+
+
+class Emulator:
+    """A cloud as a process of this machine.
+
+    Args:
+        program: and its arguments.
+    """
+
+    def __init__(self, *program: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, *program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        assert self.process.stdout is not None
+        self.url = f"http://127.0.0.1:{int(self.process.stdout.readline())}"
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+    def reset(self) -> None:
+        self._ask("reset", {})
+
+    def behave(self, **how: Any) -> None:
+        self._ask("", how)
+
+    def calls(self) -> list[str]:
+        return list(self._ask("calls")["calls"])
+
+    def made(self) -> list[dict[str, list[str]]]:
+        return list(self._ask("calls")["made"])
+
+    def left(self) -> list[str]:
+        """What there is in the account, beside what each has."""
+        return list(self._ask("left"))
+
+    def copy(self) -> str:
+        """The URL of another emulator, whose account is as this one's is now."""
+        return f"http://127.0.0.1:{int(self._ask('copy'))}"
+
+    def _ask(self, path: str, body: object = None) -> Any:
+        return ask(self.url, path, body)
+
+
+def ask(url: str, path: str, body: object = None) -> Any:
+    """Tell an emulator something, or have it tell."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(f"{url}/hostile/{path}".rstrip("/"), data=data)
+    with urllib.request.urlopen(request) as answer:
+        return json.loads(answer.read())
+
+
+class QuickClock:
+    """Time that passes only by being waited for."""
+
+    def __init__(self, start: datetime | None = None) -> None:
+        self.time = start or datetime.now(UTC)
+        self.slept: list[float] = []
+
+    def now(self) -> datetime:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += timedelta(seconds=seconds)
+
+
+class Elsewhere(Emulator):
+    """The emulator of whoever called this program."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+
+    def end(self) -> None:
+        """End it, where it is a copy."""
+        with contextlib.suppress(OSError, HTTPException):  # it ends without an answer
+            self._ask("end")
+
+
+def create(spec: ClusterSpec) -> None:
+    """As deploy does it, without a file system on hosts that do not exist."""
+    directory = directory_of(spec.name)
+    directory.claim()
+    directory.note(do="provider", name=spec.provider)
+    deploy._write_state(directory, spec, "starting")
+    registry.provider(spec.provider).create(spec)

@@ -1,0 +1,51 @@
+"""The stand-ins of OpenStack's services, and clusters in them, for tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from openstack_identity import PASSWORD
+
+from wavetank.cluster.spec import ClusterSpec
+
+STANDIN = Path(__file__).parent / "openstack_standin.py"
+PRICES = Path(__file__).parent / "site-prices.yaml"
+# Not credentials: the stand-in's own. No file of whoever runs the tests is read.
+SETTINGS = {
+    "OS_USERNAME": "alice",
+    "OS_PASSWORD": PASSWORD,
+    "OS_PROJECT_NAME": "lab",
+    "OS_USER_DOMAIN_NAME": "Default",
+    "OS_PROJECT_DOMAIN_NAME": "Default",
+    "OS_REGION_NAME": "RegionOne",
+    "OS_CLIENT_CONFIG_FILE": "/dev/null",
+}
+
+
+def environment(url: str) -> dict[str, str]:
+    """By which the stand-in at a URL is found."""
+    return {**SETTINGS, "OS_AUTH_URL": f"{url}/identity"}
+
+
+def body_of(name: str = "lab", **changes: Any) -> dict[str, Any]:
+    """A cluster of four servers in two roles, with two volumes each on those that hold data."""
+    of_openstack = {"image": "Debian 12", "external": "public", **changes.pop("openstack", {})}
+    cloud = {
+        "region": "RegionOne", "ttl": "2 h", "budget": "5 USD", "ssh_from": "192.0.2.0/24", "prices": str(PRICES),
+        "openstack": of_openstack, **changes.pop("cloud", {}),
+    }  # fmt: skip
+    return {
+        "name": name,
+        "provider": "openstack",
+        "instance": {"name": "m1.large"},
+        "nodes": {"compute": 2, "io": 2},
+        "file_system": {"kind": "glusterfs"},
+        "storage": {"size": "20 GiB", "devices": 2},
+        "cloud": cloud,
+        **changes,
+    }
+
+
+def spec_of(name: str = "lab", **changes: Any) -> ClusterSpec:
+    return ClusterSpec.model_validate(body_of(name, **changes))

@@ -1,0 +1,51 @@
+"""What the stand-ins of OpenStack's services share: refusals in each service's own form, filters of lists."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class RefusedCallError(Exception):
+    """A call that a service refuses.
+
+    Attributes:
+        status: of HTTP.
+        words: its own.
+        kind: the error's name in Neutron.
+    """
+
+    def __init__(self, status: int, words: str, kind: str = "") -> None:
+        self.status, self.words, self.kind = status, words, kind
+
+    def body(self, path: str) -> dict[str, Any]:
+        """In the form of the service that is asked."""
+        if path.startswith("/network"):
+            return {"NeutronError": {"type": self.kind, "message": self.words, "detail": ""}}
+        name = {
+            400: "badRequest",
+            401: "error",
+            403: "forbidden",
+            404: "itemNotFound",
+            409: "conflictingRequest",
+            413: "overLimit",
+        }
+        return {name.get(self.status, "computeFault"): {"code": self.status, "message": self.words}}
+
+
+def need(things: Mapping[str, T], identifier: str, words: str) -> T:
+    """A thing that has to be there."""
+    if identifier not in things:
+        raise RefusedCallError(404, words, "NotFound")
+    return things[identifier]
+
+
+def filtered(things: Iterable[dict[str, Any]], query: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Those whose attributes are as the query says."""
+    return [
+        each
+        for each in things
+        if all(str(each.get(key)).lower() == value.lower() for key, value in query.items())
+    ]
