@@ -294,7 +294,7 @@ static int64_t make_all_rows(const struct wt_table *t, struct wt_unfinished *g, 
     return n;
 }
 
-int64_t wt_weave_on(const struct wt_table *table, struct wt_unfinished *unfinished) {
+int64_t wt_continue_interleaving(const struct wt_table *table, struct wt_unfinished *unfinished) {
     const struct wt_table copied = *table, *t = &copied;
     struct wt_substreams *s = &unfinished->substreams;
     uint8_t *order = unfinished->order;

@@ -178,8 +178,8 @@ struct wt_substreams {
 };
 
 /* Returns the rows. */
-WT_EXPORT int64_t wt_strands(const struct wt_table *table, const struct wt_regions *regions,
-                             struct wt_substreams *out);
+WT_EXPORT int64_t wt_lay_substreams(const struct wt_table *table, const struct wt_regions *regions,
+                                    struct wt_substreams *out);
 
 /* --- continue_interleaving.c: chunks that go on with an interleaving --- */
 
@@ -224,7 +224,7 @@ struct wt_unfinished {
 };
 
 /* Returns the rows that are made of a chunk, or WT_NOT_ON: something in it may be of another kind. */
-WT_EXPORT int64_t wt_weave_on(const struct wt_table *table, struct wt_unfinished *unfinished);
+WT_EXPORT int64_t wt_continue_interleaving(const struct wt_table *table, struct wt_unfinished *unfinished);
 
 /* Copies stretches of numbers, each to its place. */
 WT_EXPORT void wt_scatter(const int64_t *const *from, const int64_t *length, int64_t n, int64_t *const *to);

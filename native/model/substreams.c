@@ -198,7 +198,8 @@ int64_t wt_rows_of_substream(const struct wt_table *t, struct wt_substreams *s, 
     return make_rows(t, s, s->starts[k], s->starts[k + 1], s->singles[k], n);
 }
 
-int64_t wt_strands(const struct wt_table *t, const struct wt_regions *regions, struct wt_substreams *s) {
+int64_t wt_lay_substreams(const struct wt_table *t, const struct wt_regions *regions,
+                          struct wt_substreams *s) {
     memset(s->starts, 0, (size_t)(s->n_substreams + 1) * sizeof *s->starts);
     int64_t n = 0;
     for (int64_t r = 0; r < regions->n; r++) {

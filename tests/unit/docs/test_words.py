@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[3]
 GLOSSARY = ROOT / "docs/reference/glossary.md"
 ROW = re.compile(r"^\| (.+?) \| (.+?) \|$", re.MULTILINE)
 # Fields of files that keep their names, so that files of every version are read; the decision says why.
-FIELDS = re.compile(r"\b(?:woven_operations|strand_operations|wt_strands|wt_weave_on)\b")
+FIELDS = re.compile(r"\b(?:woven_operations|strand_operations)\b")
 DECISION = ROOT / "docs/decisions/0860-the-fields-words-by-a-list.md"
 
 

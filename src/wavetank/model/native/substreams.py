@@ -64,8 +64,8 @@ def _library() -> ctypes.CDLL:
             [table, kinds, pointer, pointer, number, pointer, regions, pointer, number, pointer, pointer],
         ),
         ("wt_irregular", None, [pointer, number, pointer, number, pointer, pointer, pointer, pointer]),
-        ("wt_strands", number, [table, regions, ctypes.POINTER(_Substreams)]),
-        ("wt_weave_on", number, [table, ctypes.POINTER(_Unfinished)]),
+        ("wt_lay_substreams", number, [table, regions, ctypes.POINTER(_Substreams)]),
+        ("wt_continue_interleaving", number, [table, ctypes.POINTER(_Unfinished)]),
     )  # fmt: skip
 
 
@@ -203,7 +203,7 @@ def substreams(
         address(substream_of),
         address(substream),
     )
-    n_rows = _library().wt_strands(chunk.pointers, regions.pointers(), ctypes.byref(laid))
+    n_rows = _library().wt_lay_substreams(chunk.pointers, regions.pointers(), ctypes.byref(laid))
     return _substreams(substream, starts, n, n_rows, workspace)
 
 
@@ -355,7 +355,7 @@ def continue_interleaving(
         given.offset_to, given.size_to = address(tails.offset_to), address(tails.size_to)
         given.offset_at, given.size_at = address(tails.offset_at), address(tails.size_at)
         given.listed, given.sized = (address(column) for column in where)
-    n_rows = _library().wt_weave_on(chunk.pointers, ctypes.byref(given))
+    n_rows = _library().wt_continue_interleaving(chunk.pointers, ctypes.byref(given))
     if n_rows == _NOT_ON:
         return None
     found = _substreams(order, starts, n, n_rows, workspace)
