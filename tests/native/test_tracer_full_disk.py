@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
 from wavetank.trace import capture
 from wavetank.trace.index import INDEX_NAME, TraceIndex
+from wavetank.trace.program_run import Interrupts
 from wavetank.trace.reader import read_trace
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
@@ -96,8 +97,8 @@ def test_a_disk_that_others_fill_has_room_for_the_index(
     mount(disk, 2000)
     run_to_its_end = capture.run_to_its_end
 
-    def filled(*given: object) -> int:
-        status = run_to_its_end(*given)
+    def filled(argv: Sequence[str], env: dict[str, str], interrupts: Interrupts) -> int:
+        status = run_to_its_end(argv, env, interrupts)
         others = os.open(disk / "others", os.O_CREAT | os.O_WRONLY)
         with contextlib.suppress(OSError):
             while os.write(others, bytes(512)):
