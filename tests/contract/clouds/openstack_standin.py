@@ -1,6 +1,6 @@
 """Keystone, Nova, Neutron, Cinder and Glance as one process: what they hold, the states that they pass, and what they refuse.
 
-These are stand-ins, not the services. States, refusals and their words are those of the services' own interfaces (api-ref of 2026.2);
+These are stand-ins, not the services. States, refusals and their words are ours, after the interfaces of the services; none was asked.
 servers are no machines. One project, two availability zones with three hosts each, one external network.
 
 POST /hostile {...} sets how they behave, GET /hostile/calls, /hostile/left, /hostile/reset, /hostile/copy and /hostile/end are as in

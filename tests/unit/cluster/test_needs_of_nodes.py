@@ -67,7 +67,7 @@ def test_a_host_says_which_modules_it_lacks_and_what_it_is(tmp_path: Path) -> No
 class Rocky:
     """A host that lacks all modules, and has all programs."""
 
-    address, home = "h", "/home"
+    address, home, config = "h", "/home", Path("/ssh_config")
 
     def __init__(self, name: str) -> None:
         self.name = name
