@@ -1,4 +1,7 @@
-"""How much of two models is compared one by one. What is beyond is compared by phases, and a note says so."""
+"""How much of two models is compared one by one. What is beyond is compared by phases, and a note says so.
+
+A file of its own: the comparison of phases and that of operations both go by them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whether two models differ only in what the MPI library did inside of MPI-IO calls that are the same."""
+"""Whether two models differ only in what the MPI library did inside of MPI-IO calls that are the same.
+
+A file of its own: it compares two models again, at fewer levels, by what the comparison gives to all.
+"""
 
 from __future__ import annotations
 
