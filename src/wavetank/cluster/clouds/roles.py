@@ -1,13 +1,19 @@
-"""Which nodes of a cluster in a cloud are made alike, what disks they get, and which of them has an address of the outside."""
+"""Which nodes of a cluster in a cloud are made alike, what disks they get, and what they do at their first start."""
 
 from __future__ import annotations
 
 import itertools
 
-from wavetank.cluster.clouds.cloud import Lease
+from wavetank.cluster.clouds.cloud import Keys, Lease
 from wavetank.cluster.clouds.disks import data_volumes, on_own_disks
-from wavetank.cluster.clouds.packages import modules_of_node, packages_of_node
-from wavetank.cluster.clouds.user_data import DataDisks
+from wavetank.cluster.clouds.packages import (
+    modules_of_node,
+    packages_of_node,
+    preparations_of_node,
+    starts_services,
+)
+from wavetank.cluster.clouds.terms import Terms
+from wavetank.cluster.clouds.user_data import DataDisks, user_data
 from wavetank.cluster.spec import ClusterSpec
 
 
@@ -40,3 +46,17 @@ def data_disks(spec: ClusterSpec, node: str) -> DataDisks | None:
     storage = spec.storage
     by_serial = spec.cloud is not None and spec.cloud.openstack is not None
     return DataDisks(number, own, storage.local_file_system, storage.striped > 1, by_serial)
+
+
+def first_start(spec: ClusterSpec, terms: Terms, lease: Lease, keys: Keys, node: str) -> str:
+    """The cloud-config of a node, and of those that are made together with it."""
+    return user_data(
+        expires=lease.expires,
+        ttl_s=terms.ttl,
+        keys=keys,
+        packages=packages_of_node(spec, node),
+        disks=data_disks(spec, node),
+        modules=modules_of_node(spec, node),
+        services_off=starts_services(spec),
+        prepare=preparations_of_node(spec, node),
+    )

@@ -24,14 +24,7 @@ from wavetank.cluster.clouds.aws.network import subnets_by_zone, terms_of, zones
 from wavetank.cluster.clouds.aws.request import instances_request, tag_specifications
 from wavetank.cluster.clouds.cloud import SERVED, Key, Keys, Lease, Made, Removal, Wanted
 from wavetank.cluster.clouds.disks import data_volumes, on_own_disks
-from wavetank.cluster.clouds.packages import (
-    modules_of_node,
-    packages_of_node,
-    preparations_of_node,
-    starts_services,
-)
-from wavetank.cluster.clouds.roles import data_disks, role_name, roles
-from wavetank.cluster.clouds.user_data import user_data
+from wavetank.cluster.clouds.roles import first_start, role_name, roles
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 
@@ -147,16 +140,7 @@ class AwsCloud:
                 "spot": terms.spot,
                 "group": lease.label,
                 "subnets": by_zone,
-                "user_data": user_data(
-                    expires=lease.expires,
-                    ttl_s=terms.ttl,
-                    keys=keys,
-                    packages=packages_of_node(spec, nodes[0]),
-                    disks=data_disks(spec, nodes[0]),
-                    modules=modules_of_node(spec, nodes[0]),
-                    services_off=starts_services(spec),
-                    prepare=preparations_of_node(spec, nodes[0]),
-                ),
+                "user_data": first_start(spec, terms, lease, keys, nodes[0]),
             }
             wanted.append(Wanted("instances", role_name(lease, nodes), nodes=nodes, detail=detail))
         wanted += wanted_of(spec, lease, by_zone, terms.reaper)

@@ -30,14 +30,7 @@ from wavetank.cluster.clouds.openstack.offers import (
     terms_of,
     zones_of,
 )
-from wavetank.cluster.clouds.packages import (
-    modules_of_node,
-    packages_of_node,
-    preparations_of_node,
-    starts_services,
-)
-from wavetank.cluster.clouds.roles import data_disks, role_name, roles
-from wavetank.cluster.clouds.user_data import user_data
+from wavetank.cluster.clouds.roles import first_start, role_name, roles
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 
@@ -118,16 +111,7 @@ class OpenStackCloud:
                 "group": f"{lease.label}-{policies[nodes[0]]}",
                 "volumes": len(data_volumes(spec, nodes[0])),
                 "network": self._network.server_network(spec),
-                "user_data": user_data(
-                    expires=lease.expires,
-                    ttl_s=terms.ttl,
-                    keys=keys,
-                    packages=packages_of_node(spec, nodes[0]),
-                    disks=data_disks(spec, nodes[0]),
-                    modules=modules_of_node(spec, nodes[0]),
-                    services_off=starts_services(spec),
-                    prepare=preparations_of_node(spec, nodes[0]),
-                ),
+                "user_data": first_start(spec, terms, lease, keys, nodes[0]),
             }
             wanted.append(Wanted("instances", role_name(lease, nodes), nodes=nodes, detail=detail))
         jump = jump_node(spec)
