@@ -42,6 +42,19 @@ def need(things: Mapping[str, T], identifier: str, words: str) -> T:
     return things[identifier]
 
 
+def due(looks: dict[str, int], things: Mapping[str, T]) -> list[tuple[str, T]]:
+    """One look more at all things: those whose time for their next state has come."""
+    found = []
+    for identifier, thing in things.items():
+        left = looks.get(identifier)
+        if left == 0:
+            del looks[identifier]
+            found.append((identifier, thing))
+        elif left is not None:
+            looks[identifier] = left - 1
+    return found
+
+
 def filtered(things: Iterable[dict[str, Any]], query: Mapping[str, str]) -> list[dict[str, Any]]:
     """Those whose attributes are as the query says."""
     return [

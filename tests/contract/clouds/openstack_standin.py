@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import parse_qs
 from uuid import uuid4
 
-from openstack_answers import RefusedCallError, filtered, need
+from openstack_answers import RefusedCallError, due, filtered, need
 from openstack_identity import PROJECT, TOKEN, token, versions
 from openstack_network import Neutron
 from openstack_volumes import Cinder, now
@@ -260,13 +260,7 @@ class Standin(Cinder):
 
     def _look(self) -> None:
         """One look more at all servers: those whose time has come are in their next state."""
-        for identifier, server in list(self.servers.items()):
-            if identifier not in self.looks:
-                continue
-            if self.looks[identifier] > 0:
-                self.looks[identifier] -= 1
-                continue
-            del self.looks[identifier]
+        for identifier, server in due(self.looks, self.servers):
             if server["OS-EXT-STS:task_state"] == "deleting":
                 del self.servers[identifier]
                 self.neutron.end_server(identifier)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
-from openstack_answers import RefusedCallError, filtered, need
+from openstack_answers import RefusedCallError, due, filtered, need
 
 VOLUME_TYPES = ["ssd", "hdd"]
 
@@ -72,13 +72,7 @@ class Cinder:
         return made
 
     def _look_at_volumes(self) -> None:
-        for identifier, volume in list(self.volumes.items()):
-            if identifier not in self.looks:
-                continue
-            if self.looks[identifier] > 0:
-                self.looks[identifier] -= 1
-                continue
-            del self.looks[identifier]
+        for identifier, volume in due(self.looks, self.volumes):
             if volume["status"] == "deleting":
                 del self.volumes[identifier]
             else:

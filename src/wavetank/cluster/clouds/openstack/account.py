@@ -50,6 +50,11 @@ class AnswerError(ProviderError):
         self.said = said
         super().__init__(f"OpenStack: {action}: {status}: {said}")
 
+    @property
+    def exists(self) -> bool:
+        """Whether what was to be made is there, of an earlier try of the same call; Neutron and Nova say 409 of quotas, too."""
+        return self.status == 409 and "quota" not in self.said.lower()
+
 
 class NoAnswerError(ProviderError):
     """What came back is none of OpenStack: a page, or half of an answer. What was asked for may have been done."""

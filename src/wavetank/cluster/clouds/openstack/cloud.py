@@ -174,8 +174,8 @@ class OpenStackCloud:
         body = {"keypair": {"name": wanted.name, "public_key": wanted.detail["public"]}}
         try:
             self.account.call("nova", "POST", "/os-keypairs", body=body)
-        except AnswerError as error:  # of an earlier try of the same call: its name holds the token
-            if error.status != 409 or "quota" in error.said.lower():
+        except AnswerError as error:  # its name holds the token
+            if not error.exists:
                 raise
         return (wanted.name,)
 
@@ -220,9 +220,10 @@ class OpenStackCloud:
             if made.state in ("pending", "running")
         }
         try:
+            beside = self._beside(wanted, key)
             for node in wanted.nodes:
                 if node not in have:
-                    body = self._server(wanted, lease, node, volumes.get(node, ()))
+                    body = self._server(wanted, lease, node, volumes.get(node, ()), beside)
                     made = self.account.call("nova", "POST", "/servers", body=body)
                     have[node] = str(made["server"]["id"])
             keys = [have[node] for node in wanted.nodes]
@@ -232,12 +233,20 @@ class OpenStackCloud:
             raise
         return tuple(keys)
 
+    def _beside(self, wanted: Wanted, key: Key) -> dict[str, str | None]:
+        """Ids of what all servers of a role share."""
+        network = wanted.detail["network"] or self._network.own(key, "network")
+        return {
+            "network": str(network),
+            "security-group": self._network.own(key, "security-group"),
+            "server-group": self._server_group(str(wanted.detail["group"])),
+        }
+
     def _server(
-        self, wanted: Wanted, lease: Lease, node: str, volumes: Sequence[str]
-    ) -> dict[str, Any]:
+        self, wanted: Wanted, lease: Lease, node: str, volumes: Sequence[str], beside: Mapping[str, str | None],
+    ) -> dict[str, Any]:  # fmt: skip
         detail: Mapping[str, Any] = wanted.detail
         tags = lease.tags(node)
-        key = Key(lease.cluster, lease.token)
         disks = [
             {
                 "boot_index": 0, "uuid": detail["image"], "source_type": "image", "destination_type": "local",
@@ -259,13 +268,12 @@ class OpenStackCloud:
             "user_data": base64.b64encode(str(detail["user_data"]).encode()).decode(),
             "config_drive": True,
             "metadata": tags,
-            "networks": [{"uuid": detail["network"] or self._network.own(key, "network")}],
-            "security_groups": [{"name": self._network.own(key, "security-group")}],
+            "networks": [{"uuid": beside["network"]}],
+            "security_groups": [{"name": beside["security-group"]}],
             "availability_zone": wanted.zone,
             "block_device_mapping_v2": disks,
         }
-        group = self._server_group(str(detail["group"]))
-        return {"server": server, "os:scheduler_hints": {"group": group}}
+        return {"server": server, "os:scheduler_hints": {"group": beside["server-group"]}}
 
     def _attachable(self, wanted: Wanted, key: Key) -> dict[str, list[str]]:
         """Volumes of each node of a role, in the order of their names, when they can be attached.

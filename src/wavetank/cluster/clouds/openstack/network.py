@@ -19,6 +19,8 @@ from wavetank.errors import ProviderError
 
 # Of a network that is made. A cluster has 132 nodes at most.
 SUBNET = "192.168.77.0/24"
+# Owners of the ports of a router towards its subnets.
+OF_ROUTERS = ("network:router_interface", "network:ha_router_replicated_interface")
 
 
 class Network:
@@ -116,8 +118,8 @@ class Network:
             body = {"security_group_rule": asked}
             try:
                 self.account.call("neutron", "POST", "/security-group-rules", body=body)
-            except AnswerError as error:  # it is there since an earlier try
-                if error.status != 409 or "quota" in error.said.lower():
+            except AnswerError as error:
+                if not error.exists:
                     raise
 
     def _port(self, key: Key, node: str) -> str:
@@ -137,8 +139,5 @@ class Network:
         return [
             str(port["id"])
             for port in self.account.pages("neutron", "/ports", "ports", device_id=router)
-            if str(port.get("device_owner", "")).startswith("network:router_interface")
-            or str(port.get("device_owner", "")).startswith(
-                "network:ha_router_replicated_interface"
-            )
+            if str(port.get("device_owner", "")).startswith(OF_ROUTERS)
         ]
