@@ -2,17 +2,15 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from tutorials import not_possible, script_of
 
 from waiting import HANG_S
-from wavetank.cluster import deploy
-from wavetank.cluster.spec import read_spec
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs" / "tutorials" / "abyss-study.md"
@@ -24,11 +22,7 @@ def missing() -> str | None:
         return "ABySS is not installed"
     if shutil.which("mpirun.openmpi") is None:
         return "Open MPI is not installed"
-    for name in ("nfs", "glusterfs-2", "glusterfs-3"):
-        found = deploy.check(read_spec(CLUSTERS / f"{name}.yaml"))
-        if found:
-            return "; ".join(found)
-    return None
+    return not_possible(CLUSTERS, ("nfs", "glusterfs-2", "glusterfs-3"))
 
 
 pytestmark = [
@@ -39,9 +33,7 @@ pytestmark = [
 
 
 def test_the_abyss_tutorial_runs_as_it_stands(tmp_path):
-    blocks = re.findall(r"^```sh\n(.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 8
-    script = "set -eu\n" + "\n".join(blocks)
+    script = script_of(TUTORIAL, 8)
     # The tutorial's clusters get names of their own, so that a demo beside it is not disturbed.
     rename = f"sed -i 's/^name: abyss-/name: tut{os.getpid() % 1000}-/' clusters/*.yaml\n"
     script = script.replace("cat > campaign.yaml", rename + "cat > campaign.yaml", 1)

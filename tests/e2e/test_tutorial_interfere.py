@@ -10,11 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from tutorials import not_possible, script_of
 
 from waiting import HANG_S
 from wavetank import native
-from wavetank.cluster import deploy
-from wavetank.cluster.spec import read_spec
 from wavetank.launchers.registry import launcher
 from wavetank.model.document.model import Model
 
@@ -40,11 +39,7 @@ def missing() -> str | None:
         return "the C parts are not built: make setup"
     if launcher("openmpi").available() is None:
         return "Open MPI is not installed"
-    for name in ("nfs", "glusterfs", "glusterfs-apart"):
-        found = deploy.check(read_spec(CLUSTERS / f"{name}.yaml"))
-        if found:
-            return "; ".join(found)
-    return None
+    return not_possible(CLUSTERS, ("nfs", "glusterfs", "glusterfs-apart"))
 
 
 pytestmark = [
@@ -55,9 +50,7 @@ pytestmark = [
 
 
 def test_the_tutorial_of_two_applications_runs_as_it_stands(tmp_path: Path) -> None:
-    blocks = re.findall(r"^```sh\n(.*?)^```$", TUTORIAL.read_text(), re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
-    script = "set -eu\n" + "\n".join(blocks)
+    script = script_of(TUTORIAL, 4)
     files = "".join(
         (ROOT / "examples/interfere" / name).read_text()
         for name in ("applications.yaml", "quick.yaml")
