@@ -95,6 +95,7 @@ def test_a_disk_that_others_fill_has_room_for_the_index(
 ) -> None:
     """They fill it after the last part was written, and before the index is."""
     mount(disk, 2000)
+    monkeypatch.chdir(tmp_path)
     run_to_its_end = capture.run_to_its_end
 
     def filled(argv: Sequence[str], env: dict[str, str], interrupts: Interrupts) -> int:
