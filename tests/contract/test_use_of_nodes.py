@@ -17,7 +17,7 @@ from leftovers import skip_unless_possible, up
 from wavetank.cluster.counters import CPU_S, RecordsCounters
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.kernel.construction.objects import ObjectOperation, object_kernel
-from wavetank.measure.bottleneck import bottleneck
+from wavetank.measure.bottleneck import Bottleneck, bottleneck
 from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.result import Measurement
@@ -62,17 +62,21 @@ def measured(
     return found
 
 
-def said_of(found: Measurement) -> list[str]:
+def said_of(found: Measurement) -> list[Bottleneck]:
     """What took the time: of the phases, of what lies outside of them, and of the whole."""
     assert found.use is not None
     assert found.use.missing == ()
     uses = (*(phase.use for phase in found.use.phases), found.use.outside, found.use.whole)
-    return [bottleneck(use).name for use in uses]
+    return [bottleneck(use) for use in uses]
 
 
-def is_named(found: Measurement, name: str, said: list[str]) -> bool:
+def is_named(found: Measurement, name: str, said: list[Bottleneck]) -> bool:
+    """As what took the time; beside other work, this machine's processors are named at least as a doubt."""
     assert found.load is not None
-    return name in said or (bool(found.load.disturbed) and "processors of this machine" in said)
+    if any(each.name == name for each in said):
+        return True
+    doubts = any("processors of this machine" in each.sentence for each in said)
+    return bool(found.load.disturbed) and doubts
 
 
 def test_a_kernel_that_a_slow_disk_holds_up_is_named_by_the_disk_of_its_server(

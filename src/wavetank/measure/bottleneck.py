@@ -162,6 +162,7 @@ def _nothing_full(use: Use) -> Bottleneck:
     fullest = max(of_nodes, key=lambda each: each.busiest, default=None)
     beside = "" if fullest is None else f"; fullest: {name_of(fullest)}, {percent(fullest.busiest)}"
     beside += _one_thread(use.resources)
+    beside += _busy_machine(use)
     if use.in_flight is not None and use.in_flight < CALLING:
         name = "none: ranks were not in calls"
         words = (
@@ -195,6 +196,20 @@ def _one_thread(resources: Sequence[ResourceUse]) -> str:
         and each.limit is not None
     ]
     return f"; one thread may be full: {', '.join(found)}" if found else ""
+
+
+def _busy_machine(use: Use) -> str:
+    """A doubt: nodes' processes did not wait for this machine's full processors, but the kernel's threads may have.
+
+    Those move the data of disks and networks, belong to no node, and no counter tells how long they waited.
+    """
+    machine = find(use, "processors", "machine")
+    if machine is None or machine.busiest < FULL or use.other_cores is None:
+        return ""
+    return (
+        f"; processors of this machine were full, {use.other_cores:.1f} cores for other work: "
+        "threads of its kernel may have waited for one"
+    )
 
 
 def _amount(amount: float | None, unit: str) -> str:

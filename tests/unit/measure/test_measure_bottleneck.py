@@ -63,7 +63,13 @@ def test_this_machines_processors_are_named_with_their_other_work_when_nothing_o
 
 def test_a_busy_machine_is_named_only_where_the_nodes_waited_for_its_processors():
     machine, disk = cores("machine", 1.0, "machine"), of("disk write", "io", 0.86)
-    assert bottleneck(use(machine, cpu_wait=0.1)).verdict == "latency"
+    found = bottleneck(use(machine, cpu_wait=0.1, other_cores=1.98))
+    assert (found.verdict, found.name) == ("latency", "latency of single requests")
+    assert found.sentence.endswith(
+        "; processors of this machine were full, 2.0 cores for other work: threads of its kernel may have waited for one"
+    )
+    idle = bottleneck(use(cores("machine", 0.5, "machine"), cpu_wait=0.1, other_cores=0.2))
+    assert "this machine" not in idle.sentence
     found = bottleneck(use(machine, disk, cpu_wait=0.1))
     assert (found.name, found.also) == ("disk write of io1", ())
     found = bottleneck(use(machine, disk, cpu_wait=0.5))
