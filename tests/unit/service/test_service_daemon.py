@@ -7,22 +7,20 @@ import os
 import signal
 import socket
 import stat
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 
 import pytest
 from service_daemon import Daemon
 from service_fakes import GIB, NOON, see_all_is_as_wanted, server, tenant
 
 from waiting import until
-from wavetank.errors import ServiceError, UsageError
+from wavetank.errors import ServiceError
 from wavetank.service.client.connection import AnsweredError
 from wavetank.service.client.spaces import Spaces
 from wavetank.service.core.answers import EventPage, Health, TenantAnswer, TokenMade
 from wavetank.service.core.places import admin_socket, audit_log
 from wavetank.service.core.records import Access, Held, Resize, Space, SpaceRequest
 from wavetank.service.daemon.audit import AuditLog
-from wavetank.service.daemon.listening import administrators_socket, tls_of
+from wavetank.service.daemon.listening import administrators_socket
 from wavetank.service.daemon.run import serve
 from wavetank.service.daemon.settings import Settings
 from wavetank.service.store.folder import open_store
@@ -182,82 +180,6 @@ def test_a_kill_at_any_point_is_made_good_by_the_next_daemon(tmp_path):
         assert [json.loads(line)["number"] for line in lines] == [
             row.number for row in store.audit(limit=1000)
         ]
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    """A certificate of this machine that signed itself, and its key."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "service")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), False
-        )
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), True)
-        .sign(key, hashes.SHA256())
-    )
-    folder = tmp_path_factory.mktemp("tls")
-    (folder / "service.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
-    (folder / "service.key").touch(mode=0o600)
-    (folder / "service.key").write_bytes(private)
-    return folder / "service.pem", folder / "service.key"
-
-
-def test_tenants_ask_over_tls(tmp_path, certificate):
-    pem, key = certificate
-    with Daemon(tmp_path / "service", certificate=pem, key=key) as daemon:
-        assert daemon.url.startswith("https://127.0.0.1:")
-        token = prepare(daemon)
-        with daemon.tenant(token, authority=pem) as connection:
-            assert Spaces(connection).all() == []
-        with (
-            daemon.tenant(token) as connection,
-            pytest.raises(ServiceError, match=r"(?i)certificate"),
-        ):
-            connection.get("/v1/health", Health)
-        daemon.url = daemon.url.replace("https", "http")
-        with daemon.tenant(token) as connection, pytest.raises(ServiceError, match="no answer"):
-            connection.get("/v1/health", Health)
-        assert daemon.ends(signal.SIGTERM) == 0
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
-def test_plain_tcp_beyond_this_machine_is_refused(tmp_path, host):
-    with pytest.raises(UsageError, match="without TLS tokens are read on the way"):
-        tls_of(Settings(folder=tmp_path, host=host))
-    assert tls_of(Settings(folder=tmp_path, host="::1")) is None
-
-
-def test_a_certificate_that_cannot_be_used_is_told(tmp_path, certificate):
-    pem, key = certificate
-    with pytest.raises(UsageError, match="go together"):
-        tls_of(Settings(folder=tmp_path, certificate=pem))
-    with pytest.raises(ServiceError, match="No such file"):
-        tls_of(Settings(folder=tmp_path, certificate=tmp_path / "none.pem", key=key))
-    with pytest.raises(ServiceError, match="they belong together"):
-        tls_of(Settings(folder=tmp_path, certificate=key, key=key))
-    read_by_all = tmp_path / "open.key"
-    read_by_all.write_bytes(key.read_bytes())
-    read_by_all.chmod(0o644)
-    with pytest.raises(ServiceError, match="chmod o= "):
-        tls_of(Settings(folder=tmp_path, certificate=pem, key=read_by_all))
 
 
 def test_the_administrators_socket_is_its_owners_and_replaces_one_that_was_left(tmp_path):

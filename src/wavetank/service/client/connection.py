@@ -13,11 +13,14 @@ import httpx2
 
 from wavetank.document import Record
 from wavetank.errors import ServiceError, UsageError
+from wavetank.service.client.trust import why_untrusted
 from wavetank.service.core.places import socket_address
 
 RecordT = TypeVar("RecordT", bound=Record)
 
 TIMEOUT_S = 60.0
+AUTHORITY = "WAVETANK_SERVICE_CA"
+"""Variable that names the file of the authority, for messages."""
 
 
 class AnsweredError(ServiceError):
@@ -168,6 +171,14 @@ def as_administrator(socket: Path) -> Iterator[Connection]:
 
 
 def _no_answer(where: str, error: Exception) -> ServiceError:
+    if why := why_untrusted(error, AUTHORITY):
+        return ServiceError(f"the service at {where} is not trusted: {why}")
+    if where.startswith("http:") and isinstance(
+        error, httpx2.ReadError | httpx2.RemoteProtocolError
+    ):
+        return ServiceError(
+            f"{where} takes the connection and ends it ({error}). A service with a certificate is asked by https://"
+        )
     return ServiceError(
         f"no answer from the service at {where}: {error}. Is it running there? 'wavetank service run' starts it"
     )

@@ -33,15 +33,25 @@ def tls_of(settings: Settings) -> ssl.SSLContext | None:
     _see_private(settings.key)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
+    load_certificate(context, settings)
+    return context
+
+
+def load_certificate(context: ssl.SSLContext, settings: Settings) -> None:
+    """Have connections that begin from now on use the files as they are now.
+
+    Raises:
+        ServiceError: the files cannot be used.
+    """
+    certificate, key = str(settings.certificate), str(settings.key)
     try:
-        context.load_cert_chain(settings.certificate, settings.key, password=_no_password)
+        context.load_cert_chain(certificate, key, password=_no_password)
     except (OSError, ValueError) as error:  # SSLError is an OSError
         told = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise ServiceError(
-            f"cannot use certificate {settings.certificate} with key {settings.key}: {told}. "
+            f"cannot use certificate {certificate} with key {key}: {told}. "
             "Both are PEM, they belong together, and the key has no password"
         ) from error
-    return context
 
 
 def _no_password() -> str:

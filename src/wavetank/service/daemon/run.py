@@ -23,6 +23,7 @@ from wavetank.service.core.places import admin_socket
 from wavetank.service.core.records import Kind
 from wavetank.service.daemon.listening import administrators_socket, tenants_socket, tls_of
 from wavetank.service.daemon.loop import Loop
+from wavetank.service.daemon.renewal import Renewal
 from wavetank.service.daemon.settings import Settings
 from wavetank.service.reconcile.kinds import MakerOfKinds
 from wavetank.service.reconcile.maker import Maker
@@ -111,12 +112,15 @@ async def _serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         events.add_signal_handler(number, end)
     loop.start()
+    renewal = None if tls is None else asyncio.create_task(Renewal(settings, tls).run())
     told(_url(sockets[0], tls))
     try:
         await asyncio.gather(
             *(server.serve([each]) for server, each in zip(servers, sockets, strict=True))
         )
     finally:
+        if renewal is not None:
+            renewal.cancel()
         await asyncio.to_thread(loop.stop)
     if loop.failure is not None:
         raise loop.failure

@@ -39,3 +39,6 @@ class Settings(Record):
     examine_s: Annotated[float, Field(gt=0)] = Field(
         default=60.0, description="between looks at all that is there"
     )
+    certificate_s: Annotated[float, Field(gt=0)] = Field(
+        default=60.0, description="between looks whether the certificate was renewed"
+    )
