@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from book.errors import BookError
+from book.errors import ended
 from book.site import build
 
 ROOT = Path(__file__).parents[1]
@@ -23,13 +23,7 @@ def main() -> int:
         help="folder of the book, made anew (default: build/book)",
     )
     given = parser.parse_args()
-    try:
-        site = build(ROOT, given.output)
-    except BookError as error:
-        print(f"book: {error}", file=sys.stderr)
-        return 1
-    print(f"book: open {site / 'index.html'} in a browser")
-    return 0
+    return ended(lambda: f"open {build(ROOT, given.output) / 'index.html'} in a browser")
 
 
 if __name__ == "__main__":

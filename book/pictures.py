@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from PIL import Image
 
 from book.browser import lacking, start
-from book.errors import BookError
+from book.errors import BookError, ended
 
 if TYPE_CHECKING:
     from selenium.webdriver import Chrome
@@ -171,13 +171,7 @@ def main() -> int:
         "source", type=Path, help="the report (HTML), or the file that the command wrote"
     )
     given = parser.parse_args()
-    try:
-        made = make(given.picture, given.source, IMAGES)
-    except BookError as error:
-        print(f"book: {error}", file=sys.stderr)
-        return 1
-    print(f"book: wrote {made}")
-    return 0
+    return ended(lambda: f"wrote {make(given.picture, given.source, IMAGES)}")
 
 
 if __name__ == "__main__":

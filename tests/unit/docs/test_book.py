@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from book import links, notebooks
-from book.errors import BookError
+from book.errors import BookError, ended
 from book.navigation import parts_of
 from book.pages import Copies, pages_of
 from book.site import HOME, build
@@ -147,3 +147,12 @@ def test_what_a_site_lacks_and_what_it_loads_from_elsewhere_is_found(tmp_path: P
         "a.html loads //e.org/p.png from elsewhere",
         "s.css loads https://e.org/f.css from elsewhere",
     ]
+
+
+def test_a_command_of_the_book_tells_what_it_did_or_what_is_wrong(capsys) -> None:
+    def wrong() -> str:
+        raise BookError("page a.md leads nowhere")
+
+    assert ended(lambda: "wrote the site") == 0
+    assert ended(wrong) == 1
+    assert capsys.readouterr() == ("book: wrote the site\n", "book: page a.md leads nowhere\n")
