@@ -66,9 +66,9 @@ class CampaignProgress:
     n_not_afforded: int = 0
     failures_in_a_row: dict[str, int] = field(default_factory=dict)  # by cluster
 
-    @property
-    def outcome(self) -> Outcome:
-        """How the campaign ended, when this is its end."""
+    def end(self) -> Outcome:
+        """Note that this is the campaign's end; how it ended."""
+        self.store.end_invocation(self.n_failed, self.n_not_afforded)
         not_down = self.store.leases()
         return Outcome(self.n_measured, self.n_failed, self.n_not_afforded, not_down)
 

@@ -86,6 +86,13 @@ CREATE TABLE IF NOT EXISTS held (
     cluster_key TEXT PRIMARY KEY,
     seconds REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS invocation (
+    id INTEGER PRIMARY KEY,
+    begun_utc TEXT NOT NULL,
+    ended_utc TEXT,
+    n_failed INTEGER,
+    n_not_afforded INTEGER
+);
 CREATE TABLE IF NOT EXISTS lease (
     cluster TEXT PRIMARY KEY
 );
@@ -119,6 +126,8 @@ def open_store(folder: Path) -> Iterator[Store]:
 def write_store(folder: Path) -> Iterator[Store]:
     """Open a campaign's results for adding to them, alone; made when there are none.
 
+    The campaign counts as stopped from here on, until its run is noted to have gone to its end.
+
     Raises:
         MeasurementError: another process is adding to them, or the folder cannot be used.
     """
@@ -146,7 +155,9 @@ def write_store(folder: Path) -> Iterator[Store]:
                         "SELECT cluster_key, 'deployment', up_s FROM deployment"
                     )
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-            yield Store(folder, connection)
+            store = Store(folder, connection)
+            store.begin_invocation()
+            yield store
         except sqlite3.DatabaseError as error:
             raise MeasurementError(
                 f"{folder / DATABASE} cannot be used: {error}. Move it away, or choose another "
@@ -161,6 +172,12 @@ def write_store(folder: Path) -> Iterator[Store]:
 def is_being_written(folder: Path) -> bool:
     """Whether a campaign adds to a folder's results now; looked at without disturbing it."""
     return is_taken(folder, LOCK)
+
+
+def was_stopped(store: Store) -> bool:
+    """Whether the last run of a campaign did not go to its end, and none runs now."""
+    ending = store.ending()
+    return ending is not None and not ending.is_whole and not is_being_written(store.folder)
 
 
 def see_usable(folder: Path) -> None:

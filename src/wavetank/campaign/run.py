@@ -130,13 +130,13 @@ def run_campaign(
         against = why_not_side_by_side(spec.side_by_side, waiting, room)
     if against is None:
         _measure_together(campaign, waiting)
-        return progress.outcome
+        return progress.end()
     observer.says(f"clusters come up one after another, several times: {against}")
     for block in blocks(plan, spec.seed):
         left = [run for run in block if not progress.is_over(run) and progress.rules.is_ready(run)]
         if left and left[0].cluster not in campaign.closed:
             _measure_together(campaign, [plan.cluster(left[0].cluster)], left)
-    return progress.outcome
+    return progress.end()
 
 
 def _measure_together(

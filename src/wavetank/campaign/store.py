@@ -8,10 +8,10 @@ is told by ``database``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from wavetank.campaign.cluster_records import ClusterRecords
 from wavetank.campaign.database import COMPARISON, DATABASE
+from wavetank.campaign.invocations import Invocations, now_utc
 from wavetank.campaign.kept import has_table, kept_texts, packed
 from wavetank.compare.comparison import Comparison
 from wavetank.measure.perform import RawOutput
@@ -52,7 +52,7 @@ class Entry:
     has_raw_output: bool
 
 
-class Store(ClusterRecords):
+class Store(ClusterRecords, Invocations):
     """An open campaign folder: its measurements, and what it keeps of its clusters."""
 
     def done(self) -> set[Key]:
@@ -88,7 +88,7 @@ class Store(ClusterRecords):
                 "cache, repetition, finished_utc, spent_s, document) VALUES (?,?,?,?,?,?,?,?,?,?)",
                 (
                     measurement.application, key.kernel_sha256, measurement.cluster,
-                    key.cluster_key, key.mapping, key.cache, key.repetition, _now(), spent_s,
+                    key.cluster_key, key.mapping, key.cache, key.repetition, now_utc(), spent_s,
                     measurement.to_json(),
                 ),
             )
@@ -115,7 +115,7 @@ class Store(ClusterRecords):
             "INSERT INTO failure (application, cluster, mapping, repetition, failed_utc, reason) "
             "VALUES (?,?,?,?,?,?)",
             (
-                failure.application, failure.cluster, failure.mapping, repetition, _now(),
+                failure.application, failure.cluster, failure.mapping, repetition, now_utc(),
                 failure.reason,
             ),
         )  # fmt: skip
@@ -164,7 +164,7 @@ class Store(ClusterRecords):
         """
         self._write(
             "INSERT OR REPLACE INTO together VALUES (?,?,?,?,?)",
-            (key, cluster_key, _now(), spent_s, measurement.to_json()),
+            (key, cluster_key, now_utc(), spent_s, measurement.to_json()),
         )
 
     def together(self) -> dict[str, TogetherMeasurement]:
@@ -272,13 +272,16 @@ class Store(ClusterRecords):
         return {Key(*row[:5]): row[5] for row in rows}
 
     def marks(self) -> tuple[int, ...]:
-        """Numbers of which one changes whenever a result is added or all are forgotten."""
+        """Numbers of which one changes whenever a result is added, all are forgotten, or a run begins or ends."""
         tables = [
             t for t in ("measurement", "failure", "together") if has_table(self._connection, t)
         ]
         found: list[int] = []
         for table in tables:
             query = f"SELECT count(*), ifnull(max(rowid), 0) FROM {table}"  # noqa: S608 - names from the line above
+            found += self._connection.execute(query).fetchone()
+        if has_table(self._connection, "invocation"):
+            query = "SELECT count(*), count(ended_utc) FROM invocation"
             found += self._connection.execute(query).fetchone()
         return tuple(found)
 
@@ -295,7 +298,3 @@ class Store(ClusterRecords):
             MeasurementError: there is none, or it is damaged.
         """
         return Comparison.read(self.folder / COMPARISON)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -8,6 +8,7 @@ from datetime import datetime
 from wavetank.campaign.clusters import cluster_reader
 from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.database import COMPARISON, SPEC
+from wavetank.campaign.invocations import Ending
 from wavetank.campaign.load import Loaded, load_campaign
 from wavetank.campaign.plan import Plan, forecast, make_plan
 from wavetank.campaign.spec import read_campaign
@@ -28,6 +29,7 @@ class HowFar:
         unit: of both: "measurements".
         left_s: wall time that the rest takes, estimated, seconds.
         at_most: whether the total may become less.
+        ending: of its last run; None where it is not known.
     """
 
     kind: str
@@ -36,6 +38,7 @@ class HowFar:
     unit: str
     left_s: float
     at_most: bool = False
+    ending: Ending | None = None
 
 
 def how_far(store: Store, loaded: Loaded, plan: Plan) -> HowFar:
@@ -43,7 +46,15 @@ def how_far(store: Store, loaded: Loaded, plan: Plan) -> HowFar:
     ahead = forecast(plan, store.done(), spent_s=store.spent_s(), prices=None)
     spec = loaded.spec
     at_most = spec.search is None and (spec.stop is not None or spec.repetitions is None)
-    return HowFar("campaign", ahead.n_done, ahead.n_runs, "measurements", ahead.duration_s, at_most)
+    return HowFar(
+        "campaign",
+        ahead.n_done,
+        ahead.n_runs,
+        "measurements",
+        ahead.duration_s,
+        at_most,
+        store.ending(),
+    )
 
 
 def current_comparison(store: Store, rate: ExchangeRate | None = None) -> Comparison:

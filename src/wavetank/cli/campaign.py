@@ -115,7 +115,7 @@ def results(
 
     Example: wavetank campaign results results --format csv
     """
-    from wavetank.campaign.results_folder import open_store
+    from wavetank.campaign.results_folder import open_store, was_stopped
     from wavetank.campaign.stored_campaign import current_comparison
     from wavetank.cli.campaign_run import print_comparison
     from wavetank.cost.exchange import read_rate
@@ -125,6 +125,7 @@ def results(
     with open_store(folder) as store:
         is_free = is_study(store)
         comparison = current_study(store) if is_free else current_comparison(store, rate)
+        stopped = was_stopped(store)
     if runs_per_month is not None:
         comparison = comparison.model_copy(update={"runs_per_month": runs_per_month})
     if comparison.price is None and (rate is not None or runs_per_month is not None):
@@ -137,6 +138,11 @@ def results(
             )
         )
     print_comparison(comparison, output_format)
+    if stopped:
+        click.echo(
+            f"wavetank: {folder} is of a run that was stopped before its end; run it again to go on",
+            err=True,
+        )
 
 
 @command.command()

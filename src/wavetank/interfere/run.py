@@ -98,6 +98,7 @@ def run_study(
                     performer.close()  # its ranks live on the cluster's nodes
         except NotUpError as error:
             _give_up(study, left, str(error))
+    store.end_invocation(study.n_failed, 0)
     return Outcome(study.n_measured, study.n_failed, 0, store.leases())
 
 

@@ -59,7 +59,8 @@ def how_far(store: Store, plan: InterferePlan) -> HowFar:
     """How far a study is whose plan was recalled."""
     done = set(store.together())
     n_done = sum(point.key in done for point in plan.points)
-    return HowFar("study", n_done, len(plan.points), "runs", forecast_s(plan, done))
+    left_s = forecast_s(plan, done)
+    return HowFar("study", n_done, len(plan.points), "runs", left_s, ending=store.ending())
 
 
 def _n_runs(comparison: Comparison) -> int:

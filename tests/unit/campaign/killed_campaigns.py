@@ -18,8 +18,8 @@ from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import read_campaign
 
 
-def write_campaign(folder: Path) -> None:
-    """Write the files of a campaign of four measurements."""
+def write_campaign(folder: Path, **more: object) -> None:
+    """Write the files of a campaign of four measurements; ``more``: keys of its file."""
     abyss_kernel().write(folder / "k.json")
     for name in ("a", "b"):
         body = {
@@ -37,7 +37,7 @@ def write_campaign(folder: Path) -> None:
         "prices": "papers-2016",
         "other_prices": ["aws-us-east-1-spot-2025-05"],
     }
-    (folder / "campaign.yaml").write_text(yaml.safe_dump(body))
+    (folder / "campaign.yaml").write_text(yaml.safe_dump(body | more))
 
 
 def measure_some(folder: Path, n: int, *, compares: bool = False) -> Path:

@@ -7,6 +7,7 @@ import pytest
 from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 
 from wavetank.campaign.database import DATABASE, file_stem
+from wavetank.campaign.invocations import Ending
 from wavetank.campaign.results_folder import forget, open_store, write_store
 from wavetank.campaign.store import Failure, Key
 from wavetank.errors import MeasurementError
@@ -91,6 +92,26 @@ def test_failures_are_of_the_last_attempt(tmp_path):
         assert store.failures() == [failure]
         store.forget_failures()
         assert store.failures() == []
+
+
+def test_how_the_last_run_ended_is_kept_and_forgotten_by_the_next(tmp_path):
+    with write_store(tmp_path) as store:
+        assert store.ending() == Ending(False)
+        marks = store.marks()
+        store.end_invocation(2, 1)
+        assert store.marks() != marks
+    with open_store(tmp_path) as store:
+        assert store.ending() == Ending(True, 2, 1)
+    with write_store(tmp_path) as store:
+        assert store.ending() == Ending(False)
+
+
+def test_a_store_of_an_earlier_version_does_not_say_how_it_ended(tmp_path):
+    with write_store(tmp_path) as store:
+        store._connection.execute("DROP TABLE invocation")
+    with open_store(tmp_path) as store:
+        assert store.ending() is None
+        assert store.marks() == (0, 0, 0, 0, 0, 0)
 
 
 def test_a_folder_without_results_is_said(tmp_path):

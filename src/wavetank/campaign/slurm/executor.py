@@ -89,7 +89,7 @@ def run_on_slurm(
         _cancel_all(slurm)
         raise
     _clean_up(slurm)
-    return progress.outcome
+    return progress.end()
 
 
 def _forget(slurm: QueuedCampaign) -> None:

@@ -138,7 +138,20 @@ def far_sentence(far: HowFar, is_running: bool) -> str:
         return f"The {far.kind} is running: {far.done:,} of {of} are made{left}."
     if far.done >= far.total:
         return f"The {far.kind} is over: all {far.total:,} {far.unit} are made."
-    return f"No {far.kind} is running: {far.done:,} of {of} are made."
+    made = f"{far.done:,} of {of} are made"
+    ending = far.ending
+    if ending is None:
+        return f"No {far.kind} is running: {made}."
+    if not ending.is_whole:
+        return f"The {far.kind} was stopped: {made}. Run it again to go on."
+    if not ending.n_failed and not ending.n_not_afforded:
+        return f"The {far.kind} is over: {made}, and no more are needed."
+    parts = [made]
+    if ending.n_failed:
+        parts.append(f"{ending.n_failed:,} failed")
+    if ending.n_not_afforded:
+        parts.append(f"{ending.n_not_afforded:,} left out, as the budget is spent")
+    return f"The {far.kind} ended: {', '.join(parts)}. Run it again to go on."
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from killed_campaigns import measure_some, write_campaign
 
+from wavetank.campaign.invocations import Ending
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.stored_campaign import HowFar
 from wavetank.cli.main import cli
@@ -58,10 +59,50 @@ def test_how_far_it_is_is_one_sentence(done, total, at_most, is_running, sentenc
     assert far_sentence(far, is_running) == sentence
 
 
+@pytest.mark.parametrize(
+    ("ending", "sentence"),
+    [
+        (None, "No campaign is running: 3 of at most 8 measurements are made."),  # of an earlier version
+        (Ending(False), "The campaign was stopped: 3 of at most 8 measurements are made. Run it again to go on."),
+        (Ending(True), "The campaign is over: 3 of at most 8 measurements are made, and no more are needed."),
+        (
+            Ending(True, n_failed=2, n_not_afforded=1),
+            "The campaign ended: 3 of at most 8 measurements are made, 2 failed, 1 left out, as the budget is spent. "
+            "Run it again to go on.",
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_over_is_told_from_what_was_stopped(ending, sentence) -> None:
+    far = HowFar("campaign", 3, 8, "measurements", 50.0, at_most=True, ending=ending)
+    assert far_sentence(far, False) == sentence
+
+
+def test_a_campaign_with_a_stop_rule_says_whether_it_is_over(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("wavetank.cluster.deploy.check", lambda spec: [])
+    write_campaign(tmp_path, stop={"width": 0.05, "at_most": 6})
+    folder = measure_some(tmp_path, 3)
+    follower = Follower(folder)
+    assert follower.look().sentence == (
+        "The campaign was stopped: 3 of at most 12 measurements are made. Run it again to go on."
+    )
+    before = follower.look().version
+    measure_some(tmp_path, 1)  # equal times: two repetitions on each of two clusters are enough
+    assert follower.look().version != before
+    assert follower.look().sentence == (
+        "The campaign is over: 4 of at most 12 measurements are made, and no more are needed."
+    )
+    with write_store(folder) as store:  # it is run again, and killed at once
+        assert "is running" in follower.look().sentence
+        assert store.done()
+    assert "was stopped: 4 of at most 12" in follower.look().sentence
+
+
 def test_other_results_are_another_version_and_another_page(measure, quick) -> None:
     follower = Follower(measure(1), clock=lambda: quick[0])
     first = follower.look()
-    assert first.sentence == "No campaign is running: 1 of 4 measurements are made."
+    assert first.sentence == (
+        "The campaign was stopped: 1 of 4 measurements are made. Run it again to go on."
+    )
     assert follower.page().decode() == f"1 measurements, {first.version}"
     assert follower.look() == first
     assert follower.page().decode() == f"1 measurements, {first.version}"
@@ -137,7 +178,7 @@ def test_the_server_gives_the_page_and_how_far_it_is_to_this_machine_alone(measu
         state = json.loads(ask(address, "/state", Host="localhost:80")[2])
         assert state == {
             "version": follower.look().version, "is_running": False,
-            "sentence": "No campaign is running: 1 of 4 measurements are made.",
+            "sentence": "The campaign was stopped: 1 of 4 measurements are made. Run it again to go on.",
         }  # fmt: skip
         assert ask(address, "/other")[0] == 404
         assert ask(address, "/", Host="elsewhere.example:80")[0] == 403
