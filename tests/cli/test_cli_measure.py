@@ -25,7 +25,7 @@ def faked(tmp_path, monkeypatch):
     cluster.spec = read_spec(tmp_path / "lab.yaml")
     performer = FakePerformer(abyss_result)
 
-    def made(*, options, on_moved):
+    def made(*, options, on_moved, elsewhere):
         performer.options, performer.on_moved = options, on_moved
         return performer
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,8 @@ def command(
     """
     from wavetank.campaign.clusters import find_cluster
     from wavetank.cluster import deploy
+    from wavetank.cluster.deployed import placing_words
+    from wavetank.cluster.moved import moved_on
     from wavetank.document import check_writable
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.kernel.execution.moved import how_far
@@ -77,7 +80,7 @@ def command(
         check_writable(output)
     mapping = mapping or deploy.find(cluster).mapping
     running = find_cluster(cluster, read, mapping, oversubscribe=oversubscribe)
-    with doing(f"placing input files on {cluster}", say=True):
+    with doing(placing_words(cluster), say=True):
         bench = set_up(read, running)
     try:
         what = f"measuring {read.application} with {mapping}, {cache} caches"
@@ -91,6 +94,7 @@ def command(
                     ),
                     # Warm caches are those that a run before has left.
                     on_moved=how_far(measuring, read, n_runs=2 if cache == "warm" else 1),
+                    elsewhere=partial(moved_on, running.compute_hosts),
                 ),
                 repetition=0,
                 order=0,

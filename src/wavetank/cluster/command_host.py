@@ -129,6 +129,17 @@ def last_lines(text: str, n: int) -> str:
     return "\n".join(text.strip().splitlines()[-n:]) or "it wrote nothing"
 
 
+def end_read(process: subprocess.Popen[str], timeout_s: float = END_TIMEOUT_S) -> None:
+    """End a program and all of its session while another thread reads what it says; that thread closes the stream.
+
+    Raises:
+        subprocess.TimeoutExpired: it does not end.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(timeout_s)
+
+
 def end(process: subprocess.Popen[str]) -> None:
     """End a program and all of its session, and wait for it a while.
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from wavetank.cluster import mounting, mpi, registry
@@ -30,6 +31,12 @@ from wavetank.cluster.managed import HasService
 from wavetank.cluster.providers.base import MakesHosts, Nodes
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, SpecError
+from wavetank.steps import going_on
+
+
+def placing_words(cluster: str) -> str:
+    """What is being done while input files are written, see ``steps.doing``."""
+    return f"placing input files on {cluster}"
 
 
 @dataclass(frozen=True)
@@ -205,9 +212,20 @@ class DeployedCluster:
                 raise ClusterError(
                     f"input file {path!r} must be a path relative to the mount, without '..'"
                 )
-        if self.spec.has_volumes:
-            return place_copies(self.compute_hosts, self.mount_path, sizes)
-        return self.file_system.place_files(self.site, sizes)
+        n_copies = 1 if self.is_global else len(self.compute_hosts)
+        total, done = n_copies * sum(sizes.values()), 0
+        lock = threading.Lock()
+        with going_on(placing_words(self.name), total, "B") as placing:
+
+            def written(n_bytes: int) -> None:
+                nonlocal done
+                with lock:
+                    done = min(done + n_bytes, total)  # what did not fit is written again
+                    placing.at(done)
+
+            if self.spec.has_volumes:
+                return place_copies(self.compute_hosts, self.mount_path, sizes, written)
+            return self.file_system.place_files(replace(self.site, on_written=written), sizes)
 
     def lost(self) -> list[str]:
         """See host.LosesNodes."""

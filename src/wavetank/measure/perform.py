@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from wavetank.job import Placement
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.execution.moved import CountsElsewhere
 from wavetank.kernel.execution.pauses import Pauses
 from wavetank.kernel.execution.replay import ReplayOptions, run_replay
 from wavetank.kernel.execution.scratch import scratch_folder
@@ -58,6 +59,7 @@ class ReplayPerformer:
         options: ReplayOptions | None = None,
         scratch: Path | None = None,
         on_moved: Callable[[int], None] | None = None,
+        elsewhere: CountsElsewhere | None = None,
     ) -> None:
         """Prepare to perform kernels.
 
@@ -66,12 +68,14 @@ class ReplayPerformer:
             options: how to perform them.
             scratch: folder for plans and lists of hosts, seen wherever rank 0 runs; this machine's
                 folder for temporary files by default.
-            on_moved: is given the bytes that ranks on this machine have moved so far; None: nobody looks.
+            on_moved: is given the bytes that ranks have moved so far; None: nobody looks.
+            elsewhere: counts for ``on_moved`` what ranks move that this machine does not see.
         """
         self._launcher: Launcher = launcher(launcher_name)
         self._options = options or ReplayOptions()
         self._scratch = scratch
         self._on_moved = on_moved
+        self._elsewhere = elsewhere
         self.raw_output: RawOutput | None = None
 
     def perform(self, kernel: Kernel, root: str, placement: Placement) -> ReplayResult:
@@ -88,6 +92,7 @@ class ReplayPerformer:
                 options=self._options,
                 on_output=self._keep,
                 on_moved=self._on_moved,
+                elsewhere=self._elsewhere,
             )
 
     def versions(self) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,10 +13,17 @@ from wavetank.cluster.host import BringsPrograms, Host, WatchesDaemons, on_all
 from wavetank.cluster.managed import Service
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
+from wavetank.units import MIB
 
 ANSWER_TIMEOUT_S = 60.0
 """A server or a mount that lives answers within it, on a machine with much other work too: processes wait there for seconds."""
+PART_BYTES = 256 * MIB
+"""A file is written in such parts, each of which is flushed: what is told of it is on disk."""
 NOT_FOUND = 127  # exit status of env(1), a shell and wavetank-node for a program that is not there
+
+
+def unheard(n_bytes: int) -> None:
+    """Nobody asked."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,7 @@ class Site:
         metadata_servers: hosts of the metadata servers, of file systems that have such; each has ``storage_path``.
         gateways: hosts of NFS servers in front of a parallel file system.
         service: the file system itself, where a cloud runs it.
+        on_written: is told the bytes of input files as they are written, maybe by several threads.
     """
 
     spec: ClusterSpec
@@ -40,6 +48,7 @@ class Site:
     metadata_servers: tuple[Host, ...] = ()
     gateways: tuple[Host, ...] = ()
     service: Service | None = None
+    on_written: Callable[[int], None] = unheard
 
 
 class FileSystemDriver(Protocol):
@@ -131,19 +140,31 @@ def program_on(host: Host, program: Path) -> str:
     return host.bring(program) if isinstance(host, BringsPrograms) else str(program)
 
 
-def write_content(host: Host, path: str, size_bytes: int) -> None:
+def write_content(
+    host: Host, path: str, size_bytes: int, on_written: Callable[[int], None] = unheard
+) -> None:
     """Write a file of ``size_bytes`` that no layer can compress or leave sparse, and see it on disk.
+
+    Args:
+        host: that writes it.
+        path: of the file, which is written anew.
+        size_bytes: of it.
+        on_written: is told the bytes of each part once that is on disk.
 
     Raises:
         FileSystemError: the file system is full, or the file is shorter than asked.
     """
     host.run(["mkdir", "-p", "--", path.rpartition("/")[0] or "/"])
     try:
-        host.run(
-            ["dd", "if=/dev/urandom", f"of={path}", "bs=1M", f"count={size_bytes}", "iflag=fullblock,count_bytes",
-             "conv=fsync", "status=none"],
-            timeout_s=60 + size_bytes / 1e6,
-        )  # fmt: skip
+        for begin in range(0, max(size_bytes, 1), PART_BYTES):
+            part = min(size_bytes - begin, PART_BYTES)
+            goes_on = [f"seek={begin // MIB}", "conv=notrunc,fsync"] if begin else ["conv=fsync"]
+            host.run(
+                ["dd", "if=/dev/urandom", f"of={path}", "bs=1M", f"count={part}", "iflag=fullblock,count_bytes",
+                 *goes_on, "status=none"],
+                timeout_s=60 + part / 1e6,
+            )  # fmt: skip
+            on_written(part)
         found = host.run(["stat", "-c", "%s", path]).stdout.strip()
     except RemoteCommandError as error:
         raise FileSystemError(
@@ -182,23 +203,32 @@ def mount_findings(host: Host, mount_path: str) -> list[str]:
     return []
 
 
-def place_copies(hosts: Sequence[Host], at: str, sizes: Mapping[str, int]) -> dict[str, str]:
+def place_copies(
+    hosts: Sequence[Host],
+    at: str,
+    sizes: Mapping[str, int],
+    on_written: Callable[[int], None] = unheard,
+) -> dict[str, str]:
     """Write a copy of each file on every host that has local files only: any rank may be asked to read any file.
 
     Args:
         hosts: the compute nodes.
         at: directory that paths of ``sizes`` are in.
         sizes: bytes of each file.
+        on_written: see ``write_content``; told by several threads.
     """
     for path, size in sizes.items():
-        on_all(hosts, partial(_write_copy, path=f"{at}/{path}", size_bytes=size))
+        on_all(
+            hosts,
+            partial(_write_copy, path=f"{at}/{path}", size_bytes=size, on_written=on_written),
+        )
     everywhere = ", ".join(host.name for host in hosts)
     return dict.fromkeys(sizes, f"a copy on each of {everywhere}")
 
 
-def _write_copy(host: Host, path: str, size_bytes: int) -> None:
+def _write_copy(host: Host, path: str, size_bytes: int, on_written: Callable[[int], None]) -> None:
     own = f"{path}.{host.name}"  # several nodes of the null provider share one directory
-    write_content(host, own, size_bytes)
+    write_content(host, own, size_bytes, on_written)
     host.run(["mv", "--", own, path])
 
 
@@ -209,7 +239,7 @@ def place_on_one_server(
     (server,) = site.servers
     places = {}
     for path, size in sizes.items():
-        write_content(site.clients[0], f"{mount_path}/{path}", size)
+        write_content(site.clients[0], f"{mount_path}/{path}", size, site.on_written)
         kept = server.run(["stat", "-c", "%s", f"{kept_in}/{path}"]).stdout.strip()
         places[path] = f"{server.name}: {kept} bytes"
     return places

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import threading
 import time
@@ -16,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from wavetank.cluster.command_host import end_read
 from wavetank.cluster.counters import (
     Capacity,
     Counters,
@@ -142,7 +142,7 @@ def recording(hosts: Mapping[str, SshHost], every_s: float) -> Iterator[Counters
         yield result
     finally:
         for stream in streams:
-            _end(stream.process)
+            end_read(stream.process, END_TIMEOUT_S)
         for thread in threads:
             thread.join(END_TIMEOUT_S)
         for stream in streams:
@@ -160,9 +160,3 @@ def _start(host: SshHost, result: Counters) -> _Stream | None:
         result.missing.append(f"{host.name}: {error}")
         return None
     return _Stream(host, facts, host.stream(scripts.COUNTERS, f"{result.every_s:g}"))
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait(END_TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""How much the ranks of a replay on this machine have moved so far, as the kernel of the system counts it.
+"""How much the ranks of a replay have moved so far, as the kernel of the system counts it.
 
 For progress alone: the count has what the MPI library reads and writes beside, and lacks what goes through mappings.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from pathlib import Path
+from typing import Self, TypeAlias
 
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.child_process import mentioning
@@ -44,14 +45,41 @@ def how_far(replaying: Doing, kernel: Kernel, n_runs: int = 1) -> Callable[[int]
     return moved
 
 
-class Moved:
-    """Looks after the ranks whose command line holds a word, and tells how many bytes they have moved."""
+CountsElsewhere: TypeAlias = "Callable[[str], AbstractContextManager[Callable[[], int]]]"
+"""Looks after ranks that this machine does not see while a block lasts: word of their command line -> what tells their bytes."""
 
-    def __init__(self, word: str, tell: Callable[[int], None]) -> None:
+
+class Moved:
+    """Looks after the ranks whose command line holds a word, and tells how many bytes they have moved.
+
+    Use as a context where ranks may be elsewhere.
+    """
+
+    def __init__(
+        self, word: str, tell: Callable[[int], None], elsewhere: CountsElsewhere | None = None
+    ) -> None:
+        """Begin to look.
+
+        Args:
+            word: of the ranks' command line.
+            tell: is given the bytes.
+            elsewhere: counts ranks that this machine does not see; None: there are none.
+        """
         self._word = word
         self._tell = tell
+        self._elsewhere = elsewhere
+        self._stack = ExitStack()
+        self._counted_elsewhere: Callable[[], int] = int  # 0
         self._bytes: dict[Path, int] = {}  # by process, also of those that have ended
         self._next = self._search = 0.0
+
+    def __enter__(self) -> Self:
+        if self._elsewhere is not None:
+            self._counted_elsewhere = self._stack.enter_context(self._elsewhere(self._word))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
 
     def look(self) -> None:
         """Tell what is new; does nothing most of the time, so that it may be called often."""
@@ -65,7 +93,8 @@ class Moved:
             with suppress(OSError):  # it has ended
                 found = _MOVED.findall((process / "io").read_bytes())
                 self._bytes[process] = sum(map(int, found))
-        if moved := sum(self._bytes.values()):
+        # A host over ssh may be this machine: then both count the same ranks.
+        if moved := max(sum(self._bytes.values()), self._counted_elsewhere()):
             self._tell(moved)
 
     def _find(self) -> bool:

@@ -6,6 +6,7 @@ Only rank 0 reads the plan and prints the result; the ranks share nothing but th
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -17,7 +18,7 @@ from wavetank.kernel.construction.doubts import described
 from wavetank.kernel.document.calls import SHARED_POINTER
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.child_process import run_to_end, wait_until_gone
-from wavetank.kernel.execution.moved import Moved
+from wavetank.kernel.execution.moved import CountsElsewhere, Moved
 from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses
 from wavetank.kernel.lowering.collectives import require_agreement
 from wavetank.kernel.lowering.plan_text import lower
@@ -183,6 +184,7 @@ def run_replay(
     on_output: Callable[[str, str], None] | None = None,
     tell: Callable[[str], None] = lambda _: None,
     on_moved: Callable[[int], None] | None = None,
+    elsewhere: CountsElsewhere | None = None,
 ) -> ReplayResult:
     """Perform a kernel once.
 
@@ -195,8 +197,9 @@ def run_replay(
         options: how to perform it.
         on_output: is given all that the launcher wrote to standard output and standard error.
         tell: is given a sentence on each rank that makes no progress for long.
-        on_moved: is given the bytes that ranks on this machine have moved so far, about once a second. Looking takes a little of
+        on_moved: is given the bytes that ranks have moved so far, about once a second. Looking takes a little of
             the processor: for what people watch, not for campaigns.
+        elsewhere: counts for ``on_moved`` what ranks move that this machine does not see.
 
     Returns:
         The result; ``status`` "failed" with the reason when a rank failed, died, or time ran out.
@@ -209,7 +212,7 @@ def run_replay(
     options = options or ReplayOptions()
     argv, settings = replay_command(kernel, root, launcher, scratch, placement, options)
     watch = Watch(kernel.n_ranks, tell)
-    moved = None if on_moved is None else Moved(_plan_of(argv), on_moved)
+    moved = None if on_moved is None else Moved(_plan_of(argv), on_moved, elsewhere)
 
     def must_end(seconds: float) -> bool:
         if moved is not None:
@@ -221,9 +224,10 @@ def run_replay(
             options.stuck_patience_s
         )
 
-    status, stdout, stderr = run_to_end(
-        argv, options.timeout_s, on_line=watch.line, on_late=watch.close, must_end=must_end
-    )
+    with moved or nullcontext():
+        status, stdout, stderr = run_to_end(
+            argv, options.timeout_s, on_line=watch.line, on_late=watch.close, must_end=must_end
+        )
     if status != 0:
         wait_until_gone(_plan_of(argv))
     if on_output is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from wavetank.cluster import deploy
 from wavetank.cluster.namespaces import host as namespace_host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, SpecError
+from wavetank.steps import FAR, STEPS
+from wavetank.units import MIB
 
 # What lfs of Lustre 2.15.5 prints (its source, utils/liblustreapi.c and lov/lproc_lov.c); and a log of how it was called.
 # OST 1 is out of use.
@@ -66,6 +69,25 @@ def test_only_the_clusters_own_directory_is_used_and_deleted(site_fs: Path) -> N
         cluster.place_files({"in": 1000})
         assert (site_fs / "wavetank-site" / "in").stat().st_size == 1000
     assert sorted(entry.name for entry in site_fs.iterdir()) == ["precious"]
+
+
+def test_how_much_of_the_input_files_is_written_is_told_in_parts(
+    site_fs: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("wavetank.cluster.filesystems.base.PART_BYTES", MIB)
+    monkeypatch.setattr("wavetank.steps._SHORTEST_S", 0)
+    with deploy.deployed(spec(site_fs)) as cluster:
+        with caplog.at_level(logging.INFO, STEPS):
+            cluster.place_files({"a": 2 * MIB + 5, "b": 0, "c": 7})
+        placed = site_fs / "wavetank-site"
+        assert [(placed / name).stat().st_size for name in "abc"] == [2 * MIB + 5, 0, 7]
+        assert len(set((placed / "a").read_bytes()[::MIB])) > 1  # no part is left a hole
+    found = [getattr(record, FAR) for record in caplog.records if hasattr(record, FAR)]
+    told = [far for far in found if far.what == "placing input files on site"]
+    done = [MIB, 2 * MIB, 2 * MIB + 5, 2 * MIB + 5, 2 * MIB + 12]
+    assert [far.done for far in told if far.state == "going"] == done
+    assert {far.total for far in told} == {2 * MIB + 12}
+    assert told[-1].state == "ended"
 
 
 def test_a_directory_of_that_name_that_is_not_ours_is_refused_and_left_alone(site_fs: Path) -> None:

@@ -146,7 +146,7 @@ class CephFS:
             if whole:
                 _set_layout(client, "file", file, f"on-{target}", ".pool")
             try:
-                write_content(client, file, size)
+                write_content(client, file, size, site.on_written)
             except FileSystemError:
                 client.run(["rm", "-f", "--", file])
                 raise

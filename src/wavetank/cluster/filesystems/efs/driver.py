@@ -75,7 +75,7 @@ class EFS(Managed):
         """Write through the first client; where EFS keeps it is not told."""
         at, client = self.mount_path(site), site.clients[0]
         for path, size in sizes.items():
-            write_content(client, f"{at}/{path}", size)
+            write_content(client, f"{at}/{path}", size, site.on_written)
         return dict.fromkeys(sizes, "EFS, which does not tell where")
 
 

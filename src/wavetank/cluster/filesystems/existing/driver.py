@@ -87,10 +87,12 @@ class Existing:
         host, directory = site.clients[0], self.mount_path(site)
         if _type(host, directory) == LUSTRE:
             own_ost = site.spec.layout == "one-server-per-file"
-            return stripes.place_files(host, directory, sizes, own_ost=own_ost)
+            return stripes.place_files(
+                host, directory, sizes, own_ost=own_ost, on_written=site.on_written
+            )
         places = {}
         for path, size in sizes.items():
-            write_content(host, f"{directory}/{path}", size)
+            write_content(host, f"{directory}/{path}", size, site.on_written)
             places[path] = _type(host, f"{directory}/{path}")
         return places
 

@@ -61,7 +61,13 @@ class FsxLustre(Managed):
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
         """Write through the first client; with layout one-server-per-file each on an OST of its own."""
         own = site.spec.layout == "one-server-per-file"
-        return stripes.place_files(site.clients[0], self.mount_path(site), sizes, own_ost=own)
+        return stripes.place_files(
+            site.clients[0],
+            self.mount_path(site),
+            sizes,
+            own_ost=own,
+            on_written=site.on_written,
+        )
 
 
 def asked_stripes(spec: ClusterSpec) -> stripes.Stripes:

@@ -153,7 +153,7 @@ class Placer:
     def _write(self, path: str, size: int) -> None:
         """Write the content; a file that does not fit is taken away again."""
         try:
-            write_content(self.client, path, size)
+            write_content(self.client, path, size, self.site.on_written)
         except FileSystemError as error:
             try:
                 self._discard(path)

@@ -107,6 +107,7 @@ class Lustre:
             sizes,
             own_ost=own_ost,
             among=among[0] if among else None,
+            on_written=site.on_written,
         )
 
     def health(self, site: Site) -> list[str]:

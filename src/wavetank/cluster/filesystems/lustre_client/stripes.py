@@ -6,10 +6,10 @@ An OST is what holds data; a file is spread over ``count`` of them in blocks of 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from wavetank.cluster.filesystems.base import write_content
+from wavetank.cluster.filesystems.base import unheard, write_content
 from wavetank.cluster.host import Host
 from wavetank.errors import FileSystemError
 
@@ -103,6 +103,7 @@ def place_files(
     *,
     own_ost: bool,
     among: Collection[int] | None = None,
+    on_written: Callable[[int], None] = unheard,
 ) -> dict[str, str]:
     """Write files with content; says where each is, as read back.
 
@@ -112,6 +113,7 @@ def place_files(
         sizes: bytes of each file.
         own_ost: each whole on an OST of its own (1DFx1F), in turn where files are more than OSTs; else by the directory.
         among: indices of the OSTs that may be taken for that, which are those of the directory's pool; None: all.
+        on_written: is told the bytes of each part of a file once that is on disk.
 
     Raises:
         FileSystemError: no OST takes files.
@@ -124,6 +126,6 @@ def place_files(
             host.run(["mkdir", "-p", "--", file.rpartition("/")[0]])
             host.run(["rm", "-f", "--", file])  # stripes are of new files only
             set_stripes(host, file, Stripes(count=1, first=osts[position % len(osts)]))
-        write_content(host, file, size)
+        write_content(host, file, size, on_written)
         places[path] = where(host, file)
     return places

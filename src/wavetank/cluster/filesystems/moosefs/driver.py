@@ -136,7 +136,7 @@ class MooseFS:
             if whole:
                 client.run(["mfssetsclass", f"on-{target.name}", file])
             try:
-                write_content(client, file, size)
+                write_content(client, file, size, site.on_written)
                 places[name] = _describe(site, file, size, [target] if whole else None)
             except FileSystemError:
                 client.run(["rm", "-f", "--", file])

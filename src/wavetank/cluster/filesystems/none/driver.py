@@ -50,7 +50,7 @@ class NoFileSystem:
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
         """A copy on every compute node."""
-        return place_copies(site.clients, site.storage_path, sizes)
+        return place_copies(site.clients, site.storage_path, sizes, site.on_written)
 
     def health(self, site: Site) -> list[str]:
         """The local file systems need no daemon."""

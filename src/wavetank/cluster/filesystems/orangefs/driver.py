@@ -156,7 +156,7 @@ class OrangeFS:
             if site.spec.layout == "one-server-per-file":
                 client.run(["mkdir", "-p", "--", file.rpartition("/")[0]])
                 self._make_on(site, file, site.servers[position % len(site.servers)])
-            write_content(client, file, size)
+            write_content(client, file, size, site.on_written)
             layout = self._layout(site, file)
             on = ", ".join(names.get(address, address) for address in layout.servers)
             places[path] = f"{layout.distribution} {layout.params} on {on}"
