@@ -134,7 +134,7 @@ def test_the_first_page_runs_as_it_stands_and_its_first_trace_builds_the_c_parts
     page = (ROOT / "docs/start.md").read_text()
     block = page.split("## Without root")[1].split("```\n")[1]
     installation, commands = block.split("\n", 1)
-    assert installation.startswith("pip install wavetank ")
+    assert installation.startswith("pip install . ")
     assert "C parts: none yet; they are built at first use" in installed.run("--version").stdout
     if not runs_for_nobody("/usr/bin/unshare", "-Urn", "true"):  # no nodes for users here
         commands = commands.replace("wavetank try", ": wavetank try")
