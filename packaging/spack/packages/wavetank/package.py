@@ -11,7 +11,7 @@ class Wavetank(PythonPackage):
 
     version("main", branch="main")
 
-    variant("service", default=False, description="The service of file systems for tenants")
+    # The service of spaces takes httpx2, of which Spack has no recipe: pip brings it.
     variant("aws", default=False, description="Clusters made of instances of AWS")
     variant("tables", default=False, description="Tables for pandas and Arrow")
 
@@ -31,9 +31,6 @@ class Wavetank(PythonPackage):
         depends_on("py-pyyaml@6.0:")
         depends_on("py-rich@13.7:")
         depends_on("py-boto3@1.35:", when="+aws")
-        depends_on("py-fastapi@0.115:", when="+service")
-        depends_on("py-httpx2@2.0:", when="+service")
-        depends_on("py-uvicorn@0.30:", when="+service")
         depends_on("py-pandas@2.1:", when="+tables")
         depends_on("py-pyarrow@15:", when="+tables")
 
