@@ -28,3 +28,8 @@ def until(happened: Callable[[], Value], what: str = "what the test waits for") 
         assert time.monotonic() < deadline, f"not within {HANG_S:g} s: {what}"
         time.sleep(LOOK_S)
     return value
+
+
+def between_looks() -> None:
+    """Wait as long as between two looks: for what looks by itself, and is told how it waits."""
+    time.sleep(LOOK_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 
 import pytest
 from aws_account import EMULATOR, ENVIRONMENT, Emulator, QuickClock
-from openstack_account import STANDIN, environment
+from openstack_account import NOVA, STANDIN, environment
 from recorded_hosts import Recorder
 
+from waiting import between_looks
 from wavetank.cluster.clouds import engine, provider
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
@@ -68,6 +70,7 @@ def aws(emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(scope="session")
 def openstack_of_all() -> Iterator[Emulator]:
+    """Stand-ins of all services."""
     found = Emulator(str(STANDIN))
     try:
         yield found
@@ -75,24 +78,58 @@ def openstack_of_all() -> Iterator[Emulator]:
         found.close()
 
 
+class PatientClock(engine.WallClock):
+    """Time as it passes, in which nothing is waited for longer than between two looks."""
+
+    def sleep(self, seconds: float) -> None:
+        between_looks()
+
+
+@pytest.fixture(scope="session")
+def nova_of_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """A real Nova beside stand-ins of what it calls."""
+    found = Emulator(str(STANDIN), str(NOVA), str(tmp_path_factory.mktemp("nova")))
+    try:
+        yield found
+    finally:
+        found.close()
+
+
+def _openstack(found: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Emulator:
+    """An empty project of a cloud that behaves."""
+    found.reset()
+    for key in [each for each in os.environ if each.startswith("OS_")]:
+        monkeypatch.delenv(key)
+    for key, value in environment(found.url).items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
+    # it shows all at once; looks that are alike take the tests' time
+    monkeypatch.setattr(engine, "SETTLES_AFTER", timedelta())
+    return found
+
+
 @pytest.fixture
 def openstack(
     openstack_of_all: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Emulator:
-    """An empty project of a cloud that behaves, and time that passes by being waited for."""
+    """A cloud of stand-ins, and time that passes by being waited for."""
     from wavetank.cluster.clouds.openstack.account import Account
 
-    openstack_of_all.reset()
-    for key in [each for each in os.environ if each.startswith("OS_")]:
-        monkeypatch.delenv(key)
-    for key, value in environment(openstack_of_all.url).items():
-        monkeypatch.setenv(key, value)
-    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setattr(CloudProvider, "clock", QuickClock())
     monkeypatch.setattr(Account, "pause", lambda self, n_before: None)
-    # the stand-in shows all at once; looks that are alike take the tests' time
-    monkeypatch.setattr(engine, "SETTLES_AFTER", timedelta())
-    return openstack_of_all
+    return _openstack(openstack_of_all, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def nova(nova_of_all: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Emulator:
+    """A cloud with a real Nova. It takes its time: looks at it are as many as it needs, and wait between each other."""
+    from wavetank.cluster.clouds.openstack import cloud
+    from wavetank.cluster.clouds.openstack.account import Account
+
+    monkeypatch.setattr(CloudProvider, "clock", PatientClock())
+    monkeypatch.setattr(Account, "pause", lambda self, n_before: between_looks())
+    monkeypatch.setattr(cloud, "MOST_LOOKS", sys.maxsize)
+    return _openstack(nova_of_all, tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
 from typing import Any
@@ -71,7 +72,13 @@ def ask(url: str, path: str, body: object = None) -> Any:
 
 
 class QuickClock:
-    """Time that passes only by being waited for."""
+    """Time that passes only by being waited for.
+
+    Attributes:
+        between_looks: waits as long as what is waited for takes at least; it takes none where it is ours.
+    """
+
+    between_looks: Callable[[], None] = staticmethod(lambda: None)
 
     def __init__(self, start: datetime | None = None) -> None:
         self.time = start or datetime.now(UTC)
@@ -83,6 +90,7 @@ class QuickClock:
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.time += timedelta(seconds=seconds)
+        self.between_looks()
 
 
 class Elsewhere(Emulator):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import shutil
@@ -22,8 +23,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
 from emulated_account import Elsewhere, QuickClock, create
 
+from waiting import between_looks
 from wavetank.cluster import deploy, registry
 from wavetank.cluster.clouds import engine
 from wavetank.cluster.clouds.census import holdings
@@ -133,6 +136,8 @@ def later() -> QuickClock:
 class Kills:
     """What comes of a kill after each call."""
 
+    between_looks: Callable[[], None] = staticmethod(lambda: None)
+
     def __init__(self, how: str, aws: Elsewhere, folder: Path, of: Killed) -> None:
         self.how, self.aws, self.folder, self.of = how, aws, folder, of
         self.first_calls = of.first_calls
@@ -189,17 +194,21 @@ class Kills:
         """Have what comes use this account, and keep its clusters there."""
         os.environ |= {**self.of.environment(aws.url), "WAVETANK_STATE_DIR": str(folder)}
 
-    def run(self) -> None:
-        """Kill after each call, and print what came of it; at last without a kill."""
-        assert ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0) == 0
-        self.point_to(self.aws, self.folder)
+    def _make_quick(self) -> None:
+        """No host is there to be reached, and looks that are alike say nothing new."""
         CloudProvider.wait_ready = lambda self, spec: None  # type: ignore[method-assign]
         CloudProvider.prepare_launches = lambda self, nodes: None  # type: ignore[method-assign]
-        engine.LOOKS_AT_NOTHING = 1  # kills between looks that are alike say nothing new
+        engine.LOOKS_AT_NOTHING = 1
         hosts.take = lambda spec, leave: hosts.SshNodes(
             spec, directory_of(spec.name), {}, "/storage/data"
         )
         hosts.examine = lambda spec, needs: []
+
+    def run(self) -> None:
+        """Kill after each call, and print what came of it; at last without a kill."""
+        assert ctypes.CDLL(None).prctl(SUBREAPER, 1, 0, 0, 0) == 0
+        self.point_to(self.aws, self.folder)
+        self._make_quick()
         for clock, once in ((QuickClock(), self.up), (later(), down)):
             CloudProvider.clock = clock
             in_a_process(
@@ -212,3 +221,60 @@ class Kills:
             CloudProvider.clock = later()
         in_a_process(down if self.how == "down" else self.up, self.of.account, self.at_call)
         self.report(self.aws, None)
+
+
+class KilledOnce(Kills):
+    """The same for an account that cannot be copied: one kill, after the nth call that changes something."""
+
+    between_looks = staticmethod(between_looks)
+
+    def run_till(self, n: int) -> None:
+        self._make_quick()
+        # however many looks it takes: such an account does what it does in its own time
+        engine.RUNNING_WITHIN = engine.GONE_WITHIN = timedelta(days=365)
+        QuickClock.between_looks = staticmethod(between_looks)
+        self.aws.reset()
+        self.point_to(self.aws, self.folder)
+        if self.how == "down":
+            in_a_process(self.up)
+        if not self._is_killed(down if self.how == "down" else self.up, n):
+            raise SystemExit(f"{self.how} has fewer than {n} changes")
+        self.has_changed = n % 2 == 1  # 'prune' follows every second kill
+        self.report(self.aws, n)
+
+    def _is_killed(self, action: Callable[[], None], n: int) -> bool:
+        """Do it, and kill it after its nth call that changes something; False where it has fewer."""
+        running = os.fork()
+        if running == 0:
+            status = 1
+            try:
+                self._kill_after(n)
+                action()
+                status = 0
+            except BaseException:
+                traceback.print_exc()
+                raise
+            finally:
+                sys.stderr.flush()
+                os._exit(status)
+        _, status = os.waitpid(running, 0)
+        if os.WIFSIGNALED(status):
+            assert os.WTERMSIG(status) == signal.SIGKILL
+            return True
+        if os.WEXITSTATUS(status) != 0:
+            raise SystemExit(f"{self.how} failed before its change {n}")
+        return False
+
+    def _kill_after(self, n: int) -> None:
+        call, done = self.of.account.call, itertools.count(1)
+        changes = self.of.changes
+        assert changes is not None
+
+        def killing(account: Any, service: str, method: str, path: str, **asked: Any) -> Any:
+            try:
+                return call(account, service, method, path, **asked)
+            finally:
+                if changes(f"{method} {service}:{path}") and next(done) == n:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        self.of.account.call = killing

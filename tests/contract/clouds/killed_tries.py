@@ -10,7 +10,13 @@ from typing import Any
 
 
 def tries(
-    program: Path, how: str, url: str, folder: Path, *words: str, every: bool = True
+    program: Path,
+    how: str,
+    url: str,
+    folder: Path,
+    *words: str,
+    every: bool = True,
+    least: int = 10,
 ) -> list[dict[str, Any]]:
     """What came of each kill: nothing is left of any; the last try is not killed.
 
@@ -22,12 +28,7 @@ def tries(
         words: what else the program is given.
         every: whether it is killed after every call.
     """
-    done = subprocess.run(
-        [sys.executable, str(program), how, url, str(folder / "state"), *words],
-        capture_output=True, text=True, check=False, start_new_session=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = lines(program, how, url, folder, *words)
     *after, unkilled = [each["killed_after"] for each in found]
     assert unkilled is None
     assert len(after) >= 10
@@ -37,3 +38,13 @@ def tries(
         assert each["left"] == [], f"killed after call {each['killed_after']}, {each['call']}"
         assert not each["folder"]
     return found
+
+
+def lines(program: Path, how: str, url: str, folder: Path, *words: str) -> list[dict[str, Any]]:
+    """What such a program says, as ``tries`` calls it."""
+    done = subprocess.run(
+        [sys.executable, str(program), how, url, str(folder / "state"), *words],
+        capture_output=True, text=True, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]

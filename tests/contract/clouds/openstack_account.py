@@ -5,10 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from openstack_identity import PASSWORD
 
 from wavetank.cluster.spec import ClusterSpec
 
+OF_NOVA = Path(__file__).parents[3] / "build" / "nova"  # made by the Makefile
+NOVA = OF_NOVA / "bin" / "python"
+WITH_NOVA = (
+    pytest.mark.optional,  # no Debian package brings it
+    pytest.mark.skipif(
+        not (OF_NOVA / ".installed").exists(), reason="Nova is not installed: make test-openstack"
+    ),
+)
 STANDIN = Path(__file__).parent / "openstack_standin.py"
 PRICES = Path(__file__).parent / "site-prices.yaml"
 # Not credentials: the stand-in's own. No file of whoever runs the tests is read.

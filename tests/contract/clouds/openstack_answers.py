@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+NO_FILTERS = ("fields", "limit", "sort_key", "sort_dir")
+ALSO_CALLED = {"tenant_id": "project_id"}
 
 
 class RefusedCallError(Exception):
@@ -55,10 +57,17 @@ def due(looks: dict[str, int], things: Mapping[str, T]) -> list[tuple[str, T]]:
     return found
 
 
-def filtered(things: Iterable[dict[str, Any]], query: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Those whose attributes are as the query says."""
+def filtered(
+    things: Iterable[dict[str, Any]], query: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
+    """Those whose attributes are as the query says: one of the values of each."""
+    asked = {
+        ALSO_CALLED.get(key, key): {value.lower() for value in values}
+        for key, values in query.items()
+        if key not in NO_FILTERS
+    }
     return [
         each
         for each in things
-        if all(str(each.get(key)).lower() == value.lower() for key, value in query.items())
+        if all(str(each.get(key)).lower() in values for key, values in asked.items())
     ]

@@ -1,18 +1,84 @@
-"""The stand-in of Keystone: tokens, the catalogue, and what the services say of their versions."""
+"""The stand-in of Keystone: users, tokens, the catalogue, and what the services say of their versions."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from openstack_answers import RefusedCallError
 
 PASSWORD, TOKEN, PROJECT = "correct horse", "gAAAAAB-EXAMPLE-token", "f00dcafe"
+# Of the cloud itself: whoever operates it, and Nova when it calls the other services.
+OPERATORS_PASSWORD, OPERATORS_TOKEN = "battery staple", "gAAAAAB-EXAMPLE-operator"
+UNKNOWN = "The request you have made requires authentication."
 
 
-def token(here: str, asked: Any) -> dict[str, Any]:
-    user = asked["auth"]["identity"].get("password", {}).get("user", {})
-    if user.get("password") != PASSWORD:
-        raise RefusedCallError(401, "The request you have made requires authentication.")
+@dataclass(frozen=True)
+class User:
+    """A user in a project.
+
+    Attributes:
+        roles: as Keystone lists them, with those that others imply.
+        is_of_cloud: whether calls are those of the cloud itself.
+    """
+
+    name: str
+    password: str
+    token: str
+    project: tuple[str, str]
+    roles: tuple[str, ...]
+    is_of_cloud: bool = False
+
+
+USERS = (
+    User("alice", PASSWORD, TOKEN, (PROJECT, "lab"), ("member", "reader")),
+    User(
+        "nova", OPERATORS_PASSWORD, OPERATORS_TOKEN, ("0e0e0e0e", "service"), ("admin", "manager", "member", "reader", "service"),
+        is_of_cloud=True,
+    ),
+)  # fmt: skip
+
+
+class Keystone:
+    """Who may call, and what there is to be called."""
+
+    def identity(
+        self, here: str, path: str, method: str, asked: Any, environ: dict[str, Any]
+    ) -> tuple[int, Any, list[tuple[str, str]]]:
+        if path == "/identity/v3/auth/tokens":
+            user = self._let_in(asked) if method == "POST" else self._shown(environ)
+            headers = [("X-Subject-Token", user.token)]
+            return (201 if method == "POST" else 200), _token(here, user), headers
+        self.user_of(environ.get("HTTP_X_AUTH_TOKEN"))
+        what, _, identifier = path.removeprefix("/identity/v3/").partition("/")
+        for user in USERS:
+            if what == "projects" and user.project[0] == identifier:
+                return 200, {"project": {"id": identifier, "name": user.project[1]}}, []
+        raise RefusedCallError(404, f"Could not find {what}: {identifier}.")
+
+    def user_of(self, token: str | None) -> User:
+        for user in USERS:
+            if user.token == token:
+                return user
+        raise RefusedCallError(401, UNKNOWN)
+
+    def _let_in(self, asked: Any) -> User:
+        given = asked["auth"]["identity"].get("password", {}).get("user", {})
+        for user in USERS:
+            if (user.name, user.password) == (given.get("name"), given.get("password")):
+                return user
+        raise RefusedCallError(401, UNKNOWN)
+
+    def _shown(self, environ: dict[str, Any]) -> User:
+        """Whose a token is: asked by a service."""
+        self.user_of(environ.get("HTTP_X_AUTH_TOKEN"))
+        try:
+            return self.user_of(environ.get("HTTP_X_SUBJECT_TOKEN"))
+        except RefusedCallError as error:
+            raise RefusedCallError(404, "Could not find token.") from error
+
+
+def _token(here: str, user: User) -> dict[str, Any]:
     catalog = [
         {
             "type": kind, "name": name, "id": name,
@@ -26,11 +92,13 @@ def token(here: str, asked: Any) -> dict[str, Any]:
         )
     ]  # fmt: skip
     domain = {"id": "default", "name": "Default"}
+    identifier, project = user.project
     return {
         "token": {
             "methods": ["password"], "issued_at": "2026-11-26T00:00:00.000000Z", "expires_at": "2099-01-01T00:00:00.000000Z",
-            "user": {"id": "u1", "name": user["name"], "domain": domain}, "roles": [{"id": "r1", "name": "member"}],
-            "project": {"id": PROJECT, "name": "lab", "domain": domain}, "catalog": catalog,
+            "user": {"id": f"{user.name}1", "name": user.name, "domain": domain}, "audit_ids": ["a1"],
+            "roles": [{"id": role, "name": role} for role in user.roles],
+            "project": {"id": identifier, "name": project, "domain": domain}, "catalog": catalog, "is_domain": False,
         }
     }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """What ``down`` or ``prune`` makes of a wavetank that is killed (SIGKILL) after each of its calls to OpenStack: a line for each try.
 
-Usage: openstack_killed.py up|down URL FOLDER. How: killed_calls.py. Killed after each call that changes something, and after the next.
+Usage: openstack_killed.py up|down URL FOLDER [N]. How: killed_calls.py. Killed after each call that changes something, and after the
+next. With N, once: after the Nth call that changes something in Nova. That is for a real Nova, which cannot be copied.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 from emulated_account import Elsewhere
-from killed_calls import Killed, Kills
+from killed_calls import Killed, KilledOnce, Kills
 from openstack_account import environment, spec_of
 
+from wavetank.cluster.clouds.openstack import cloud
 from wavetank.cluster.clouds.openstack.account import Account
 
 
@@ -20,14 +22,22 @@ def changes(call: str) -> bool:
     return not call.startswith("GET ")
 
 
+def changes_nova(call: str) -> bool:
+    return changes(call) and " nova:" in call
+
+
 def main() -> None:
-    how, url, folder = sys.argv[1:]
-    Account.pause = lambda self, n_before: None  # type: ignore[method-assign]
+    how, url, folder, *after = sys.argv[1:]
     nodes = {"compute": 1, "io": 1}
     spec = spec_of(nodes=nodes, storage={"size": "20 GiB"}, file_system={"kind": "nfs"})
-    Kills(
-        how, Elsewhere(url), Path(folder), Killed(Account, environment, spec, changes=changes)
-    ).run()
+    killed = Killed(Account, environment, spec, changes=changes_nova if after else changes)
+    kills = (KilledOnce if after else Kills)(how, Elsewhere(url), Path(folder), killed)
+    cloud.MOST_LOOKS = sys.maxsize
+    Account.pause = lambda self, n_before: kills.between_looks()  # type: ignore[method-assign]
+    if isinstance(kills, KilledOnce):
+        kills.run_till(int(after[0]))
+    else:
+        kills.run()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,26 @@ ITEMS = {
     "security-groups": "security_group", "security-group-rules": "security_group_rule",
 }  # fmt: skip
 MOST_DESCRIPTION = 255
+# What Neutron adds to what is asked for, as far as Nova reads it.
+OF_KIND: dict[str, dict[str, Any]] = {
+    "network": {"admin_state_up": True, "shared": False, "mtu": 1450, "status": "ACTIVE"},
+    "subnet": {
+        "gateway_ip": "192.168.77.1", "enable_dhcp": True, "ip_version": 4, "dns_nameservers": [], "host_routes": [],
+    },
+    "port": {
+        "name": "", "admin_state_up": True, "status": "ACTIVE", "binding:vnic_type": "normal", "binding:vif_type": "ovs",
+        "binding:vif_details": {}, "binding:profile": {},
+    },
+}  # fmt: skip
+EXTENSIONS = (
+    "binding",
+    "external-net",
+    "quotas",
+    "quota_details",
+    "router",
+    "security-group",
+    "standard-attr-description",
+)
 
 
 class Neutron:
@@ -22,14 +42,15 @@ class Neutron:
 
     def __init__(self, project: str, quota: dict[str, int]) -> None:
         self.project, self.quota = project, quota
+        self.n_addresses = 0
         self.things: dict[str, dict[str, dict[str, Any]]] = {name: {} for name in ITEMS.values()}
         for identifier, name, external in ((EXTERNAL, "public", True), (OTHERS, "lab-net", False)):
             self.things["network"][identifier] = {
-                "id": identifier,
-                "name": name,
-                "router:external": external,
-            }
-        self.things["subnet"]["s"] = {"id": "s", "network_id": OTHERS}
+                "id": identifier, "name": name, "router:external": external, "project_id": project, **OF_KIND["network"],
+            }  # fmt: skip
+        self.things["subnet"]["s"] = {
+            "id": "s", "network_id": OTHERS, "cidr": "192.168.77.0/24", "project_id": project, **OF_KIND["subnet"],
+        }  # fmt: skip
         self.things["router"]["r"] = {"id": "r", "external_gateway_info": {"network_id": EXTERNAL}}
         self._interface("r", "s")
         self.there_before = {kind: set(of_kind) for kind, of_kind in self.things.items()}
@@ -56,33 +77,45 @@ class Neutron:
     def start_server(self, server: str, network: str, security_group: str) -> str:
         """A port for a server; its address."""
         subnet = self._of("subnet", network_id=network)[0]["id"]
-        return str(
-            self._port(server, "compute:nova", subnet, [security_group])["fixed_ips"][0][
-                "ip_address"
-            ]
-        )
+        port = self._port(server, "compute:nova", subnet, [security_group])
+        return str(port["fixed_ips"][0]["ip_address"])
 
     def end_server(self, server: str) -> None:
         for port in self._of("port", device_id=server):
-            del self.things["port"][port["id"]]
-            for each in self._of("floatingip", port_id=port["id"]):
-                each |= {"port_id": None, "fixed_ip_address": None, "status": "DOWN"}
+            self._remove("port", port)
 
-    def answer(self, method: str, path: str, asked: Any, query: dict[str, str]) -> tuple[int, Any]:
+    def answer(
+        self, method: str, path: str, asked: Any, query: dict[str, list[str]]
+    ) -> tuple[int, Any]:
         _, items, identifier, action = [*path.split("/"), "", ""][:4]
         if items == "quotas":
-            return 200, {"quota": self._quotas()}
+            quotas = self._quotas()
+            limits = {kind: quota["limit"] for kind, quota in quotas.items()}
+            return 200, {"quota": quotas if action == "details.json" else limits}
+        if items == "extensions":
+            return 200, {"extensions": [{"alias": each, "name": each} for each in EXTENSIONS]}
         kind = ITEMS[items]
-        if method == "GET":
-            return 200, {items.replace("-", "_"): filtered(self.things[kind].values(), query)}
+        if method == "GET" and not identifier:
+            found = filtered(self.things[kind].values(), query)
+            return 200, {items.replace("-", "_"): [self._shown(kind, each) for each in found]}
         if method == "POST":
-            return 201, {kind: self._make(kind, asked[kind])}
+            return 201, {kind: self._shown(kind, self._make(kind, asked[kind]))}
         thing = need(self.things[kind], identifier, f"{kind} {identifier} could not be found.")
-        if method == "PUT":
+        if method == "PUT" and action:
             getattr(self, f"_{action}")(identifier, asked)
             return 200, {}
-        self._remove(kind, thing)
-        return 204, None
+        if method == "DELETE":
+            self._remove(kind, thing)
+            return 204, None
+        if method == "PUT":
+            thing |= asked[kind]
+        return 200, {kind: self._shown(kind, thing)}
+
+    def _shown(self, kind: str, thing: dict[str, Any]) -> dict[str, Any]:
+        more = {"tenant_id": thing.get("project_id")}
+        if kind == "network":
+            more["subnets"] = [each["id"] for each in self._of("subnet", network_id=thing["id"])]
+        return {**thing, **more}
 
     def _quotas(self) -> dict[str, Any]:
         return {
@@ -91,7 +124,9 @@ class Neutron:
         }
 
     def _of(self, kind: str, **attributes: str) -> list[dict[str, Any]]:
-        return filtered(self.things[kind].values(), attributes)
+        return filtered(
+            self.things[kind].values(), {key: [value] for key, value in attributes.items()}
+        )
 
     def _make(self, kind: str, asked: dict[str, Any]) -> dict[str, Any]:
         if len(self.things[kind]) >= self.quota.get(kind, 100_000):
@@ -99,7 +134,8 @@ class Neutron:
         if len(asked.get("description", "")) > MOST_DESCRIPTION:
             raise RefusedCallError(400, "Invalid input for description.", "HTTPBadRequest")
         more = getattr(self, f"_new_{kind}", lambda asked: {})(asked)
-        made = {"id": str(uuid4()), "project_id": self.project, "status": "ACTIVE", **asked, **more}
+        of_kind = OF_KIND.get(kind, {})
+        made = {"id": str(uuid4()), "project_id": self.project, "status": "ACTIVE", **of_kind, **asked, **more}  # fmt: skip
         self.things[kind][made["id"]] = made
         return made
 
@@ -150,14 +186,31 @@ class Neutron:
             "floating_ip_address": f"198.51.100.{self.n_addresses}",
         }
 
+    def _new_port(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """The port that Nova asks for: in the network's first subnet."""
+        subnets = self._of("subnet", network_id=asked["network_id"])
+        addresses = [self._address(each["id"]) for each in subnets[:1]]
+        return {
+            "fixed_ips": addresses,
+            "mac_address": self._mac(),
+            "project_id": asked.get("tenant_id", self.project),
+        }
+
     def _port(self, device: str, owner: str, subnet: str, groups: list[str]) -> dict[str, Any]:
-        self.n_addresses = getattr(self, "n_addresses", 0) + 1
-        address = {"subnet_id": subnet, "ip_address": f"192.168.77.{self.n_addresses % 250}"}
         made = {
-            "id": str(uuid4()), "device_id": device, "device_owner": owner, "fixed_ips": [address], "security_groups": groups,
+            "id": str(uuid4()), "device_id": device, "device_owner": owner, "fixed_ips": [self._address(subnet)],
+            "security_groups": groups, "project_id": self.project, "network_id": self.things["subnet"][subnet]["network_id"],
+            "mac_address": self._mac(), **OF_KIND["port"],
         }  # fmt: skip
         self.things["port"][made["id"]] = made
         return made
+
+    def _address(self, subnet: str) -> dict[str, str]:
+        self.n_addresses += 1
+        return {"subnet_id": subnet, "ip_address": f"192.168.77.{self.n_addresses % 250}"}
+
+    def _mac(self) -> str:
+        return f"fa:16:3e:00:00:{self.n_addresses % 256:02x}"
 
     def _interface(self, router: str, subnet: str) -> None:
         self._port(router, "network:router_interface", subnet, [])
@@ -186,6 +239,8 @@ class Neutron:
 
     def _remove(self, kind: str, thing: dict[str, Any]) -> None:
         identifier = thing["id"]
+        for each in self._of("floatingip", port_id=identifier):
+            each |= {"port_id": None, "fixed_ip_address": None, "status": "DOWN"}
         ports = list(self.things["port"].values())
         subnets = [each["id"] for each in self._of("subnet", network_id=identifier)]
         users = {

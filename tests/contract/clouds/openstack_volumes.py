@@ -12,18 +12,21 @@ VOLUME_TYPES = ["ssd", "hdd"]
 
 
 class Cinder:
-    """What a project has of volumes; servers know which they use."""
+    """What a project has of volumes, and how they are attached."""
 
-    volumes: dict[str, dict[str, Any]]
-    looks: dict[str, int]
-    quota: dict[str, int]
-    slow: int
-    linger: int
-    bad_volumes: bool
-    page: int
+    def clear(self) -> None:
+        self.slow = self.linger = 0
+        self.page = 1000
+        self.bad_volumes = False
+        self.quota: dict[str, int] = {}
+        self.volumes: dict[str, dict[str, Any]] = {}
+        self.attachments: dict[str, dict[str, Any]] = {}
+        self.looks: dict[str, int] = {}  # left until the next state
 
-    def _cinder(self, method: str, path: str, asked: Any, query: dict[str, str]) -> tuple[int, Any]:
-        _, what, identifier = [*path.split("/"), ""][:3]
+    def _cinder(
+        self, method: str, path: str, asked: Any, query: dict[str, list[str]]
+    ) -> tuple[int, Any]:
+        _, what, identifier, action = [*path.split("/"), "", ""][:4]
         if path == "/volumes/detail":
             self._look_at_volumes()
             return 200, self._paged("volumes", list(self.volumes.values()), query)
@@ -33,6 +36,11 @@ class Cinder:
             return 200, {"limits": {"absolute": self._cinder_limits()}}
         if path == "/volumes" and method == "POST":
             return 202, {"volume": self._make_volume(asked["volume"])}
+        if what == "attachments":
+            return self._attachment(method, identifier, action, asked)
+        if what == "volumes" and method == "GET" and identifier:
+            words = f"Volume {identifier} could not be found."
+            return 200, {"volume": need(self.volumes, identifier, words)}
         if what == "volumes" and method == "DELETE":
             volume = need(self.volumes, identifier, f"Volume {identifier} could not be found.")
             if volume["status"] not in ("available", "error", "error_deleting"):
@@ -65,11 +73,48 @@ class Cinder:
             raise RefusedCallError(404, f"Volume type with name {kind} could not be found.")
         made = {
             "id": str(uuid4()), "name": asked["name"], "size": asked["size"], "metadata": asked["metadata"],
-            "volume_type": kind, "created_at": now(), "status": "creating",
+            "volume_type": kind, "created_at": now(), "status": "creating", "attachments": [], "multiattach": False, "bootable": "false",
+            "availability_zone": "nova", "encrypted": False, "snapshot_id": None, "description": None,
         }  # fmt: skip
         self.volumes[made["id"]] = made
         self.looks[made["id"]] = self.slow
         return made
+
+    def _attachment(self, method: str, identifier: str, action: str, asked: Any) -> tuple[int, Any]:
+        """How Nova takes a volume: reserved, then attaching with a host, then in use; free when the attachment is gone."""
+        if method == "POST" and not identifier:
+            volume = self._free(asked["attachment"]["volume_uuid"])
+            made = {"id": str(uuid4()), "volume_id": volume["id"], "instance": asked["attachment"]["instance_uuid"]}  # fmt: skip
+            self.attachments[made["id"]] = made
+            volume["status"] = "reserved"
+            return 200, {"attachment": {**made, "status": "reserved", "connection_info": {}}}
+        words = f"Volume attachment could not be found with filter: attachment_id = {identifier}."
+        attachment = need(self.attachments, identifier, words)
+        volume = self.volumes[attachment["volume_id"]]
+        if method == "DELETE":
+            del self.attachments[identifier]
+            volume |= {"status": "available", "attachments": []}
+            return 200, {"attachments": []}
+        if method == "PUT":
+            volume["status"] = "attaching"
+            attachment["connection_info"] = {"driver_volume_type": "fake", "volume_id": volume["id"]}  # fmt: skip
+        if action == "action":
+            if volume["status"] != "attaching":
+                raise RefusedCallError(400, "Invalid volume: it is not being attached")
+            shown = {"server_id": attachment["instance"], "attachment_id": identifier, "device": "/dev/vdb"}  # fmt: skip
+            volume |= {"status": "in-use", "attachments": [shown]}
+            return 204, None
+        return 200, {"attachment": {**attachment, "status": volume["status"]}}
+
+    def _free(self, identifier: str) -> dict[str, Any]:
+        volume = need(self.volumes, identifier, f"Volume {identifier} could not be found.")
+        if volume["status"] != "available":
+            raise RefusedCallError(
+                400,
+                f"Invalid volume: Volume {identifier} status must be available or downloading to reserve, but the current status is "
+                f"{volume['status']}.",
+            )
+        return volume
 
     def _look_at_volumes(self) -> None:
         for identifier, volume in due(self.looks, self.volumes):
@@ -78,10 +123,12 @@ class Cinder:
             else:
                 volume["status"] = "error" if self.bad_volumes else "available"
 
-    def _paged(self, items: str, all_of_them: list[Any], query: dict[str, str]) -> dict[str, Any]:
-        marker = query.pop("marker", None)
+    def _paged(
+        self, items: str, all_of_them: list[Any], query: dict[str, list[str]]
+    ) -> dict[str, Any]:
+        (marker,) = query.pop("marker", [""])
         found = filtered(all_of_them, query)
-        if marker is not None:
+        if marker:
             places = [each["id"] for each in found]
             found = found[places.index(marker) + 1 :]
         more = len(found) > self.page

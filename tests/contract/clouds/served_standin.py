@@ -25,9 +25,11 @@ def _end_with_whoever_started_it() -> None:
 
 
 def serve(account: Any, told: int = 1) -> None:
-    """Serve until standard input ends; the port is written to a descriptor."""
+    """Serve until standard input ends; the port is written to a descriptor. An account that has ``served_at`` is told its URL."""
     threading.Thread(target=_end_with_whoever_started_it, daemon=True).start()
     server = make_server("127.0.0.1", 0, account, threaded=True, request_handler=Quiet)
+    if hasattr(account, "served_at"):
+        account.served_at(f"http://127.0.0.1:{server.server_port}")
     os.write(told, f"{server.server_port}\n".encode())
     server.serve_forever()
 

@@ -138,7 +138,7 @@ def test_no_valid_host_in_a_zone_gives_back_what_was_made_and_the_next_zone_is_t
     openstack.behave(no_room=["nova"], slow=2, linger=2)
     create(spec_of())
     zones = [each["server"]["availability_zone"] for each in made(openstack, "POST nova:/servers")]
-    assert zones == ["nova", "nova", *["west"] * 4]
+    assert zones == ["nova", *["west"] * 4]
     assert len(servers(openstack)) == 4
     assert len(made(openstack, "POST cinder:/volumes")) == 4  # they are kept for the next zone
     deploy.take_down("lab")
@@ -158,9 +158,10 @@ def test_no_valid_host_anywhere_names_the_flavor_and_nothing_is_left(openstack: 
 def test_a_server_that_fails_otherwise_ends_the_bringing_up_with_novas_words(
     openstack: Emulator,
 ) -> None:
-    openstack.behave(fault="Build of instance aborted: Failed to allocate the network(s)")
+    openstack.behave(fault="Failed to allocate the network(s)")
     with pytest.raises(
-        ProviderError, match=r"flavor m1.large: c1: Build of instance aborted.*operator"
+        ProviderError,
+        match=r"flavor m1.large: c1: Build of instance \S+ aborted: Failed to allocate the network.*operator",
     ):
         create(spec_of())
     assert openstack.left() == []

@@ -10,6 +10,7 @@ pytest.importorskip("openstack", reason="openstacksdk is not installed: make set
 
 from emulated_account import Emulator
 from openstack_account import spec_of
+from openstack_images import IMAGES
 
 from wavetank.cluster.providers.openstack import OpenStackProvider
 
@@ -39,7 +40,7 @@ def test_a_cluster_that_can_be_made_has_no_finding_and_nothing_is_changed(
         ({"openstack": {"image": "Debian 13"}}, "no such image; it has Debian 12, old, twice"),
         ({"openstack": {"image": "old"}}, "is deactivated"),
         ({"openstack": {"image": "twice"}}, "there are 2 of this name: write the id of one"),
-        ({"openstack": {"image": "d" * 36}}, "a root disk of 20 GB, and 30 GB are needed"),
+        ({"openstack": {"image": IMAGES[3]["id"]}}, "a root disk of 20 GB, and 30 GB are needed"),
         ({"openstack": {"network": "labnet"}}, "cloud.openstack.network labnet: RegionOne has no such network"),
         ({"openstack": {"external": "lab-net"}}, "cloud.openstack.external lab-net"),
         ({"openstack": {"volume_type": "nvme"}}, "no such type; it has hdd, ssd"),

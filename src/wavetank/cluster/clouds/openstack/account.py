@@ -6,7 +6,7 @@ Credentials come by the SDK's own chain (OS_CLOUD with clouds.yaml, or OS_* of t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import openstack
@@ -166,7 +166,7 @@ class Account:
                 )
             yield from found
             has_next = f"{items}_links" in page or page.get("next")
-            asked = {**query, "marker": found[-1]["id"]} if has_next and found else None
+            asked = {**query, "marker": _marker(found[-1])} if has_next and found else None
 
     def _access(self) -> Any:  # noqa: ANN401 - of keystoneauth
         session: Any = self._connection.session
@@ -177,6 +177,11 @@ class Account:
             return ask()
         except Exception as error:
             raise _unreached(error, "keystone") from error
+
+
+def _marker(last: Mapping[str, Any]) -> str:
+    """What the next page of a list begins after: an id, of Nova's key pairs a name."""
+    return str(last["id"] if "id" in last else last["keypair"]["name"])
 
 
 def _unreached(error: Exception, action: str) -> Exception:

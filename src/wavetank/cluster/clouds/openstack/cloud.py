@@ -109,6 +109,7 @@ class OpenStackCloud:
                 "flavor_name": kind,
                 "image": image,
                 "group": f"{lease.label}-{policies[nodes[0]]}",
+                "policy": policies[nodes[0]],
                 "volumes": len(data_volumes(spec, nodes[0])),
                 "network": self._network.server_network(spec),
                 "user_data": first_start(spec, terms, lease, keys, nodes[0]),
@@ -189,7 +190,7 @@ class OpenStackCloud:
         return (group,)
 
     def _server_group(self, name: str) -> str | None:
-        for each in self.account.call("nova", "GET", "/os-server-groups")["server_groups"]:
+        for each in there.all_server_groups(self.account):
             if each["name"] == name:
                 return str(each["id"])
         return None
@@ -226,7 +227,9 @@ class OpenStackCloud:
                     body = self._server(wanted, lease, node, volumes.get(node, ()), beside)
                     made = self.account.call("nova", "POST", "/servers", body=body)
                     have[node] = str(made["server"]["id"])
-            keys = [have[node] for node in wanted.nodes]
+                    if not self._is_seen(have[node], wanted, is_first=len(have) == 1):
+                        break  # which one failed, and why, is said below
+            keys = [have[node] for node in wanted.nodes if node in have]
             self._wait_started(keys, key, wanted)
         except ProviderError:
             self._give_back([have[node] for node in wanted.nodes if node in have], key)
@@ -299,6 +302,23 @@ class OpenStackCloud:
                 )
             self.account.pause(look)
         return {}
+
+    def _is_seen(self, server: str, wanted: Wanted, *, is_first: bool) -> bool:
+        """Wait till Nova's scheduler sees a server when it places the next one of its group; False where the server failed.
+
+        Hosts that anti-affinity leaves out are those that servers have been given. Soft-affinity leads to hosts where servers were
+        started: the first one of a group leads all others.
+        """
+        if wanted.detail["policy"] == TOGETHER and not is_first:
+            return True
+        for look in range(MOST_LOOKS):
+            found = self.account.call("nova", "GET", f"/servers/{server}")["server"]
+            if found["status"] != "BUILD":
+                return bool(found["status"] != "ERROR")
+            if wanted.detail["policy"] == APART and found.get("hostId"):
+                return True
+            self.account.pause(look)
+        return True  # it is waited for with the others
 
     def _wait_started(self, servers: Sequence[str], key: Key, wanted: Wanted) -> None:
         """Wait till Nova has a host for each server and has started it.

@@ -126,13 +126,24 @@ def _said(thing: Mapping[str, Any]) -> dict[str, str]:
     return {f"{PREFIX}{key}": str(found[key]) for key in IN_DESCRIPTION if key in found}
 
 
+def all_server_groups(account: Account) -> Iterator[dict[str, Any]]:
+    """Server groups of everybody in the project. Their list has no links to its next page: it is counted."""
+    n, more = 0, True
+    while more:
+        page = account.call("nova", "GET", "/os-server-groups", query={"offset": n})
+        found = page["server_groups"]
+        yield from found
+        n += len(found)
+        more = bool(found)
+
+
 def _server_groups(account: Account, key: Key | None) -> Iterator[Made]:
-    for each in account.call("nova", "GET", "/os-server-groups")["server_groups"]:
+    for each in all_server_groups(account):
         yield from _named("server-group", str(each["name"]), str(each["id"]), key)
 
 
 def _key_pairs(account: Account, key: Key | None) -> Iterator[Made]:
-    for each in account.call("nova", "GET", "/os-keypairs")["keypairs"]:
+    for each in account.pages("nova", "/os-keypairs", "keypairs"):
         name = str(each["keypair"]["name"])
         yield from _named("key-pair", name, name, key)
 
