@@ -19,6 +19,7 @@ from service_fakes import Clock, ip, request, tenant
 
 from waiting import HANG_S, until
 from wavetank.cluster.deploy import DeployedCluster
+from wavetank.cluster.devices import device_paths
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import RemoteCommandError
@@ -35,7 +36,7 @@ from wavetank.service.store.folder import open_store
 from wavetank.service.store.store import Store
 
 MIB = 2**20
-SMALL = 320 * MIB  # of each server
+SMALL = 320 * MIB  # of each device
 ROOM = 1400 * MIB  # of the device: all but what its XFS keeps for itself
 WIRES = {"nfs": "nfs_wire.py", "glusterfs": "gluster_wire.py"}
 NEEDS = {"nfs": nfs_maker.needs, "glusterfs": gluster_maker.needs}
@@ -60,9 +61,10 @@ class Service:
         self.driver = Reconciler(store, load_makers(store)[kind], self.now)
         for name in ("ann", "bob"):
             store.put_tenant(tenant(name), self.now())
-        device = Device(name=cluster.storage_path, size=ROOM)
+        paths = device_paths(cluster.spec.storage, cluster.storage_path)
+        self.devices = tuple(Device(name=at, size=ROOM) for at in paths)
         for node in self.nodes:
-            store.put_server(Server(node=node, devices=(device,), kinds=(kind,)), self.now())
+            store.put_server(Server(node=node, devices=self.devices, kinds=(kind,)), self.now())
 
     @property
     def small(self) -> int:
@@ -110,7 +112,7 @@ class Service:
     def folders(self) -> list[str]:
         """What is left of spaces on the servers."""
         images = Images(FOLDERS[self.kind])
-        places = [f"{self.device}/{images.folder}", images.mounts]
+        places = [*(f"{each.name}/{images.folder}" for each in self.devices), images.mounts]
         return [
             name
             for server in self.servers
@@ -124,15 +126,15 @@ class Service:
 
     @property
     def device(self) -> str:
-        return self.store.servers()[0].server.devices[0].name
+        return self.devices[0].name
 
-    def on_disk(self, text: str) -> bool:
-        """Whether the disk below the first server's device has a text anywhere, files or not."""
+    def on_disk(self, text: str, device: str | None = None) -> bool:
+        """Whether the disk below a device of the first server, its first one, has a text anywhere, files or not."""
         finds = (
             'disk=$(findmnt -n -o SOURCE --mountpoint "$1"); sync -f "$1"; blockdev --flushbufs "$disk"; grep -q "$2" "$disk"'
             " && echo yes || echo no"
         )
-        argv = ["sh", "-c", finds, "sh", self.device, text]
+        argv = ["sh", "-c", finds, "sh", device or self.device, text]
         return self.server.run(argv, timeout_s=HANG_S).stdout == "yes\n"
 
     def folder(self, space: Space) -> str:
@@ -149,17 +151,19 @@ class EndsInside:
     Attributes:
         script: that ends.
         left: programs before that.
+        whole: times that the script runs to its end before.
     """
 
     def __init__(self, server: Host) -> None:
         self._server = server
-        self.script, self.left = "", 0
+        self.script, self.left, self.whole = "", 0, 0
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._server, name)
 
     def run(self, argv: Any, **others: Any) -> Any:
-        if self.script not in argv:
+        if self.script not in argv or self.whole:
+            self.whole -= self.script in argv
             return self._server.run(argv, **others)
         counted = f"left={self.left}\n" + "".join(
             f'{program}() {{ [ $left -gt 0 ] || kill -KILL $$; left=$((left - 1)); command {program} "$@"; }}\n'
@@ -185,7 +189,11 @@ class EndsInside:
 
 @contextlib.contextmanager
 def serving(
-    folders: pytest.TempPathFactory, name: str, kind: Kind = "nfs", servers: int = 1
+    folders: pytest.TempPathFactory,
+    name: str,
+    kind: Kind = "nfs",
+    servers: int = 1,
+    devices: int = 1,
 ) -> Iterator[Service]:
     """A service, with nothing left on its servers in the end."""
     spec = ClusterSpec.model_validate(
@@ -195,7 +203,7 @@ def serving(
             "instance": {"name": "t.small", "vcpus": 1, "memory": "512 MiB"},
             "nodes": {"compute": 2 + servers},
             "file_system": {"kind": "none"},
-            "storage": {"size": "1536 MiB"},
+            "storage": {"size": "1536 MiB", "devices": devices},
         }
     )
     if missing := NEEDS[kind]().missing_here():

@@ -62,16 +62,21 @@ class Need:
     access: tuple[Access, ...] = ()
     accepted: Collection[str] = ()
 
-    def size_of(self, kind: Kind, servers: int, stripe_bytes: int | None) -> int:
-        """Bytes of a space; where nobody said how many, the share of each server in whole MiB.
+    def size_of(self, kind: Kind, devices: int, stripe_bytes: int | None) -> int:
+        """Bytes of a space; where nobody said how many, the share of each device in whole MiB.
 
-        Files without stripes may all lie on one server, so that each share holds all of them.
+        Files without stripes may all lie on one device, so that each share holds all of them.
+
+        Args:
+            kind: of file system.
+            devices: of all of its servers together.
+            stripe_bytes: of its files; None: they are not cut into parts.
         """
         if self.size is not None:
             return self.size
-        held = self.bytes if stripe_bytes is None else -(-self.bytes // servers)
+        held = self.bytes if stripe_bytes is None else -(-self.bytes // devices)
         share = -(-(held + held // OWN_SHARE + OWN_BYTES) // MIB) * MIB
-        return servers * max(share, KINDS[kind].smallest_bytes)
+        return devices * max(share, KINDS[kind].smallest_bytes)
 
 
 @dataclass(frozen=True)
@@ -198,7 +203,7 @@ def _judged(need: Need, of: ClassAnswer, evidence: Evidence, served: Served) -> 
     try:
         asked = SpaceRequest(
             name=need.name,
-            size=need.size_of(of.kind, served.servers, served.stripe_bytes),
+            size=need.size_of(of.kind, served.servers * served.devices, served.stripe_bytes),
             kind=of.kind,
             mode=of.mode,
             servers=served.servers,

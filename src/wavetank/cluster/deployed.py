@@ -95,8 +95,9 @@ class DeployedCluster:
 
     @property
     def storage_paths(self) -> tuple[str, ...]:
-        """See host.HasDevices."""
-        return device_paths(self.spec.storage, self.nodes.storage_path)
+        """See host.HasDevices. Where no file system is over them, files lie on the first one alone."""
+        paths = device_paths(self.spec.storage, self.nodes.storage_path)
+        return paths if self.file_system.is_global else paths[:1]
 
     @property
     def scratch_path(self) -> str | None:

@@ -127,5 +127,5 @@ def unmade_devices(storage: Storage, provider: str, driver: object) -> Iterator[
     ):
         yield (
             f"storage.devices: {getattr(driver, 'kind', 'this file system')} has one server with one device on a node here. "
-            "Take glusterfs, cephfs or moosefs, write devices_as: raid0, or leave devices out"
+            "Take glusterfs, cephfs, moosefs or none, write devices_as: raid0, or leave devices out"
         )

@@ -141,3 +141,11 @@ def test_instances_have_a_server_on_each_device_where_the_file_system_can() -> N
     assert list(unmade_devices(asked, "aws", GlusterFS())) == []
     (said,) = unmade_devices(asked, "aws", NFS())
     assert "nfs has one server with one device on a node here" in said
+
+
+def test_without_a_file_system_further_devices_are_there_for_others() -> None:
+    spec = cluster(nodes={"compute": 2}, file_system={"kind": "none"})
+    assert not any("storage.devices" in finding for finding in deploy.check(spec))
+    nodes = cast("Any", type("Nodes", (), {"storage_path": "/storage", "hosts": {}}))
+    assert deploy.DeployedCluster(spec, nodes).storage_paths == ("/storage",)
+    assert deploy.DeployedCluster(cluster(), nodes).storage_paths == ("/storage", "/storage2")

@@ -17,7 +17,7 @@ from wavetank.service.core.records import Access, Held, Usage
 from wavetank.service.core.refusals import Refused
 from wavetank.service.makers import images
 from wavetank.service.makers.glusterfs import bricks, moving, telling
-from wavetank.service.makers.glusterfs.maker import GlusterMaker
+from wavetank.service.makers.glusterfs.maker import GlusterMaker, _label
 from wavetank.service.makers.images import Image
 
 RULES = (ip("10.0.0.7"),)
@@ -49,13 +49,13 @@ class Answers:
         told = ""
         if image is not None and argv[2] == images.LIST:
             mounted = "mounted" if image.mounted else "unmounted"
-            told = f"space\t{image.space}\t{image.device}\t{image.size_bytes}\t{mounted}\t{image.state}\t{image.rules}\n"
+            told = f"space\t{image.space}\t{image.device}\t{image.size_bytes}\t{mounted}\t{image.state}\t{image.label}\t{image.rules}\n"
         elif image is not None and argv[2] == telling.ASK:
             line = bricks.Rules.of(image).told()
             told = f"program {telling.HASH if self.tells else 'other'}\ntold {image.space} {line}\n"
         elif image is not None and self.served:
             assert argv[2] == bricks.RUNNING
-            told = f"{image.space} {bricks.hash_of(self, image)}\n"
+            told = f"{image.label} {bricks.hash_of(self, image)}\n"
         return Finished(told, "", 0.0)
 
 
@@ -69,7 +69,7 @@ class Servers:
         space, shares = changes.create("sp-1", tenant(), asked, Usage(), self.held, NOON)
         self.wanted = Order(space, settled(shares))
         for number, host in enumerate(self.hosts.values()):
-            host.on = Image("sp-1", "/dev/d0", GIB, True, "whole", rules(number).text())
+            host.on = Image("sp-1", "/dev/d0", GIB, True, "whole", "sp-1", rules(number).text())
         self.maker = GlusterMaker(self, self.hosts)
 
     def servers(self):
@@ -191,3 +191,18 @@ def test_a_space_that_the_service_never_heard_of_is_told(two):
     for node in two.hosts:
         two.change(node, space="sp-2")
     assert set(two.maker.there().spaces) == {"sp-2"}
+
+
+def test_a_space_is_called_differently_on_each_device_of_a_server():
+    held = [
+        Held(server=server(node, 9 * GIB, 9 * GIB), free={"/dev/d0": 9 * GIB, "/dev/d1": 9 * GIB})
+        for node in ("io0", "io1")
+    ]
+    asked = request(servers=2, devices_per_server=2, size=2 * GIB)
+    order = Order(*changes.create("sp-1", tenant(), asked, Usage(), held, NOON))
+    assert {place: _label(order, place) for place in order.wanted_shares()} == {
+        ("io0", "/dev/d0"): "sp-1",
+        ("io0", "/dev/d1"): "sp-1-2",
+        ("io1", "/dev/d0"): "sp-1",
+        ("io1", "/dev/d1"): "sp-1-2",
+    }

@@ -15,6 +15,8 @@ from wavetank.service.core.placement import settled
 from wavetank.service.core.records import Held, Resize, Usage
 from wavetank.service.core.refusals import Refused
 from wavetank.service.core.volume import Volume
+from wavetank.service.csi.requests import request_of
+from wavetank.service.csi.statuses import CallError, Code
 from wavetank.service.makers.glusterfs.bricks import patterns
 
 MIB = 2**20
@@ -29,7 +31,8 @@ def kind_that_can_do_all() -> None:
     ("asked", "said"),
     [
         ({"size": 640 * MIB - 1, "servers": 2}, "GlusterFS makes no space below 640 MiB on 2 servers"),
-        ({"devices_per_server": 2}, "GlusterFS keeps a space on 1 device of a server, not on 2"),
+        ({"size": 640 * MIB - 1, "devices_per_server": 2}, "below 640 MiB on 1 server with 2 devices each"),
+        ({"size": 3 * 640 * MIB - 1, "servers": 3, "devices_per_server": 2}, "below 1,920 MiB on 3 servers with 2 devices each"),
         ({"servers": 2, "redundancy": 1}, "GlusterFS keeps no copies"),
         ({"stripe_size": MIB}, "GlusterFS makes no stripes below 4 MiB"),
         ({"access": [ip("10.0.0.7", "ro")]}, "GlusterFS keeps rules for rw, not for ro"),
@@ -117,3 +120,15 @@ def test_patterns_fit_the_addresses_of_a_network_and_no_others(address, prefix, 
     beside = [network[0] - 1 if int(network[0]) else other, other]
     for each in (network[0], network[-1], *beside):
         assert fits(each) == (each in network)
+
+
+def test_a_claim_that_names_no_size_has_the_smallest_on_each_device():
+    asked = {"kind": "glusterfs", "servers": "2", "devices": "2"}
+    assert request_of("v", (0, 0), asked).size == 4 * 320 * MIB
+    assert request_of("v", (0, 0), {**asked, "devices": "1"}).size == GIB  # the default is more
+    with pytest.raises(CallError, match=f"has {4 * 320 * MIB} to") as refused:
+        request_of("v", (0, GIB), asked)
+    assert refused.value.code is Code.OUT_OF_RANGE
+    with pytest.raises(CallError, match="devices_per_server") as refused:
+        request_of("v", (0, 0), {**asked, "devices": "many"})
+    assert refused.value.code is Code.INVALID_ARGUMENT

@@ -111,7 +111,7 @@ def resize(
         *_server_problems(space.kind, n, space.devices_per_server, space.redundancy),
         *_shrink_problems(space, size, n, shares),
         *_leave_problems(space, n),
-        *_size_problems(space.kind, size, n),
+        *_size_problems(space.kind, size, n, space.devices_per_server),
     ]
     if problems:
         raise Refused("invalid", f"space {space.name!r} cannot be so: {'; '.join(problems)}")
@@ -249,16 +249,23 @@ def _kind_problems(request: SpaceRequest) -> Iterator[str]:
             f"{facts.title} makes no stripes below {exact_size(facts.smallest_stripe_bytes)}, and {exact_size(request.stripe_size)} "
             "are asked for"
         )
-    yield from _size_problems(request.kind, request.size, request.servers)
+    yield from _size_problems(
+        request.kind, request.size, request.servers, request.devices_per_server
+    )
     if request.redundancy and not facts.copies:
         yield f"{facts.title} keeps no copies: leave redundancy out"
 
 
-def _size_problems(kind: Kind, size: int, servers: int) -> Iterator[str]:
+def _size_problems(kind: Kind, size: int, servers: int, devices: int) -> Iterator[str]:
     facts = KINDS[kind]
-    smallest = smallest_bytes(kind, servers)
+    smallest = smallest_bytes(kind, servers * devices)
     if size < smallest:
-        on = f" on {servers} servers" if servers > 1 else ""
+        on = (
+            f" on {servers} {'server' if servers == 1 else 'servers'}"
+            if servers * devices > 1
+            else ""
+        )
+        on += f" with {devices} devices each" if devices > 1 else ""
         yield f"{facts.title} makes no space below {exact_size(smallest)}{on}, and {exact_size(size)} are asked for"
 
 

@@ -55,7 +55,7 @@ class KindFacts:
         stripes: whether a stripe size can be given.
         copies: whether it keeps further copies of each byte.
         most_devices: of one server that one space can be on; None: any number.
-        smallest_bytes: that a space can have of each server.
+        smallest_bytes: that a space can have of each of its devices.
         shrinks: whether a space that is there can get fewer bytes.
         leaves: whether a space that is there can leave a server that it is on.
         levels: of rules that it can keep.
@@ -92,7 +92,6 @@ KINDS: dict[Kind, KindFacts] = {
         most_servers=None,
         stripes=True,
         copies=False,
-        most_devices=1,
         smallest_bytes=SMALLEST_IMAGE_BYTES,
         shrinks=False,
         leaves=False,
@@ -112,7 +111,7 @@ _OWN_SERVERS = "its servers hold nothing else, so that their devices end where t
 _OWN_IMAGE = (
     "a file system of its own in an image file on the server, which is as large as the space"
 )
-_OWN_IMAGES = "a file system of its own in an image file on each of its servers, which is as large as its share"
+_OWN_IMAGES = "a file system of its own in an image file on each of its devices, which is as large as its share"
 _OWN_BRICKS = (
     "bricks of its own that see no other space, with a list of clients by address; who can take such an address is that client, and so is "
     "who reads on the network what a client of the space calls itself"
@@ -193,10 +192,10 @@ assert set(_BY_KIND_AND_MODE) == {(k, m) for k in get_args(Kind) for m in get_ar
 assert all(each.offered == (each.isolation == PROVED) for each in CLASSES)  # noqa: S101 - proved, or refused
 
 
-def smallest_bytes(kind: Kind, servers: int) -> int:
-    """That a space of a kind can have on so many servers."""
+def smallest_bytes(kind: Kind, devices: int) -> int:
+    """That a space of a kind can have on so many devices, of all of its servers together."""
     smallest = KINDS[kind].smallest_bytes
-    return smallest if smallest == SMALLEST_SPACE_BYTES else smallest * servers
+    return smallest if smallest == SMALLEST_SPACE_BYTES else smallest * devices
 
 
 def class_of(kind: Kind, mode: Mode) -> SpaceClass:

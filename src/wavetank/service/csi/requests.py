@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -63,8 +64,9 @@ def request_of(
     if chosen.get("kind") not in KINDS:
         raise invalid(f"parameter kind of the StorageClass must be one of {', '.join(KINDS)}")
     try:
-        servers = chosen.get("servers", 1)
-        size = _size(chosen["kind"], servers if isinstance(servers, int) else 1, capacity)
+        counts = [chosen.get(key, 1) for key in ("servers", "devices_per_server")]
+        devices = math.prod(n for n in counts if isinstance(n, int))  # others are told below
+        size = _size(chosen["kind"], devices, capacity)
         return SpaceRequest(name=space_name(volume), size=size, **chosen)
     except ValidationError as error:
         raise invalid(f"no such space can be: {explain(error)}") from error
@@ -81,10 +83,10 @@ def see_range(capacity: tuple[int, int]) -> None:
         raise invalid(f"no size is at least {least} and at most {most} bytes")
 
 
-def _size(kind: Kind, servers: int, capacity: tuple[int, int]) -> int:
+def _size(kind: Kind, devices: int, capacity: tuple[int, int]) -> int:
     see_range(capacity)
     least, most = capacity
-    smallest = smallest_bytes(kind, servers)
+    smallest = smallest_bytes(kind, devices)
     if least > LARGEST_BYTES or 0 < most < smallest:
         raise CallError(
             Code.OUT_OF_RANGE,

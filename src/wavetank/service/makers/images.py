@@ -4,11 +4,13 @@ In a folder of each kind on the device a space has a folder of its identity. In 
 
 - ``image``;
 - ``rules``: one line that the maker wrote;
+- ``label``: what is called after it on the server, where that is not its identity: it has several devices there;
 - ``unmade`` as long as it is being made or removed;
 - ``growing`` as long as its file system is smaller than its image.
 
-Images are mounted below ``Images.mounts``, which is a file system of its own: ganesha lets handles through of what lies above an export up
-to the root, as far as nothing else is exported there. ``nfs.exports`` exports this one, to the server itself.
+Images are mounted below ``Images.mounts``, each in a folder of its label. That is a file system of its own: ganesha lets handles
+through of what lies above an export up to the root, as far as nothing else is exported there. ``nfs.exports`` exports this one, to the
+server itself.
 
 What there is, is asked from the server; nothing is remembered. Each script holds the server's lock, so that what a killed process
 left running ends first, and each may be run again from the start.
@@ -34,7 +36,7 @@ LOOK_TIMEOUT_S = 45.0  # whoever adds a server waits for the look at it
 NOT_MOUNTED = 4
 """Exit status of scripts: the device is no mounted file system. An empty mount point would look like lost data."""
 
-# Sample of a line, fields with tabs between: "space sp-1f /storage 536870912 mounted whole {...rules...}".
+# Sample of a line, fields with tabs between: "space sp-1f /storage 536870912 mounted whole sp-1f {...rules...}".
 LIST = f"""set -eu
 for device in "$@"; do
   mountpoint -q "$device" || exit {NOT_MOUNTED}
@@ -42,14 +44,15 @@ for device in "$@"; do
     [ -d "$folder" ] || continue
     id=${{folder##*/}}
     bytes=$(stat -c %s "$folder/image" 2>/dev/null || echo 0)
+    label=$(cat "$folder/label" 2>/dev/null || echo "${{id#new-}}")
     mounted=unmounted
-    if mountpoint -q "$mounts/${{id#new-}}"; then mounted=mounted; fi
+    if mountpoint -q "$mounts/$label"; then mounted=mounted; fi
     state=whole
     if [ -e "$folder/growing" ]; then state=growing; fi
     if [ -e "$folder/unmade" ] || [ ! -e "$folder/rules" ]; then state=unmade; fi
     case $id in new-*) state=unmade ;; esac
     rules=$(cat "$folder/rules" 2>/dev/null || :)
-    printf 'space\\t%s\\t%s\\t%s\\t%s\\t%s\\t%s\\n' "${{id#new-}}" "$device" "$bytes" "$mounted" "$state" "$rules"
+    printf 'space\\t%s\\t%s\\t%s\\t%s\\t%s\\t%s\\t%s\\n' "${{id#new-}}" "$device" "$bytes" "$mounted" "$state" "$label" "$rules"
   done
 done
 """
@@ -103,7 +106,7 @@ mountpoint -q "$1" || exit {NOT_MOUNTED}
 mkdir -p "$1/$root" "$mounts"
 mountpoint -q "$mounts" || mount -t tmpfs -o size=4m,mode=700,nosuid,nodev,noexec wavetank-spaces "$mounts"
 folder=$1/$root/$2
-at="$mounts"/$2
+at="$mounts"/$(cat "$folder/label" 2>/dev/null || echo "$2")
 show() {{
   mkdir -p "$at"
   mountpoint -q "$at" || mount -o loop,nosuid,nodev,noexec "$folder/image" "$at"
@@ -119,11 +122,13 @@ hide() {{
   rm -rf --one-file-system "$at"
 }}
 """
-# $3 bytes; standard input: rules. A space that is not "unmade" is left as it is: this may come late, from a killed process.
+# $3 bytes, $4 label; standard input: rules. A space that is not "unmade" is left as it is: this may come late, from a killed process.
 MAKE = f"""{OPEN}
 if [ ! -e "$folder" ]; then
   mkdir -p "$1/$root/new-$2"
   : >"$1/$root/new-$2/unmade"
+  [ "$4" = "$2" ] || echo "$4" >"$1/$root/new-$2/label"
+  at="$mounts"/$4
   mv -T "$1/$root/new-$2" "$folder"
 fi
 [ -e "$folder/unmade" ] || exit 0
@@ -222,6 +227,7 @@ class Image:
         size_bytes: of its image; 0 without one.
         mounted: whether its file system is.
         state: whole; growing: its file system may be smaller than its image; unmade: it is being made or removed.
+        label: what is called after it on the server; its identity, or the identity with the number of the device.
         rules: what the maker wrote.
     """
 
@@ -230,6 +236,7 @@ class Image:
     size_bytes: int
     mounted: bool
     state: str
+    label: str
     rules: str
 
 
@@ -295,9 +302,18 @@ class Images:
         text = self._do(server, "look at its spaces", LIST, list(devices)).stdout
         return tuple(_image(line) for line in text.splitlines())
 
-    def make(self, server: Host, device: str, space: str, size_bytes: int, rules: str) -> None:
-        """Make a space of which nothing, or half, is there."""
-        self._do(server, f"make {space}", MAKE, [device, space, str(size_bytes)], rules)
+    def make(
+        self,
+        server: Host,
+        device: str,
+        space: str,
+        size_bytes: int,
+        rules: str,
+        label: str | None = None,
+    ) -> None:
+        """Make a space of which nothing, or half, is there; ``label``: see Image, None: its identity."""
+        words = [device, space, str(size_bytes), label or space]
+        self._do(server, f"make {space}", MAKE, words, rules)
 
     def grow(self, server: Host, device: str, space: str, size_bytes: int) -> None:
         """Give it so many bytes, where it has fewer, while it is used; mount it where it is not."""
@@ -352,5 +368,5 @@ def do(
 
 
 def _image(line: str) -> Image:
-    _, space, device, size, mounted, state, rules = line.split("\t", 6)
-    return Image(space, device, int(size), mounted == "mounted", state, rules)
+    _, space, device, size, mounted, state, label, rules = line.split("\t", 7)
+    return Image(space, device, int(size), mounted == "mounted", state, label, rules)

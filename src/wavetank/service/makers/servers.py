@@ -92,13 +92,14 @@ class Servers:
         """What is of a space on a server."""
         return next((each for each in self.all_on(node) if each.space == space), None)
 
-    def made_on(self, node: str, space: str) -> Image:
-        """What is of a space that is made.
+    def made_on(self, node: str, space: str, device: str | None = None) -> Image:
+        """What is of a space that is made, on a device; None: on any.
 
         Raises:
             ServiceError: nothing is.
         """
-        there = self.one_on(node, space)
+        its = (each for each in self.all_on(node) if each.space == space)
+        there = next((each for each in its if device in (None, each.device)), None)
         if there is None or there.state == "unmade":
             raise ServiceError(f"server {node} has no such space any more")
         return there

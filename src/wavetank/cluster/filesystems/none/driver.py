@@ -14,6 +14,9 @@ class NoFileSystem:
 
     kind = "none"
     is_global = False
+    serves_each_device = (
+        True  # files lie on the first one; the others are there for servers of spaces
+    )
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Options have nobody to go to."""

@@ -1,4 +1,4 @@
-"""Bricks of spaces on one server: a process each, which sees the file system of its space and the server's programs, and nothing else.
+"""Bricks of spaces on one server: a process each, which sees one file system of its space and the server's programs, and nothing else.
 
 No glusterd runs: whoever reaches one may make its server a peer of its own, and have it serve any folder (decision 0813). A brick is told
 what it is by a file, and clients are told by another where bricks are.
@@ -33,14 +33,15 @@ FIRST_PORT, LAST_PORT = (
 NOWHERE = "255.255.255.255"
 """An address that no client has."""
 
-# A line for each brick that runs: "sp-1f 9f86d081". Samples of a command line (10.3), with zero bytes between:
+# A line for each brick that runs, by its label: "sp-1f 9f86d081", "sp-1f-2 9f86d081".
+# Samples of a command line (10.3), with zero bytes between:
 # "/usr/sbin/glusterfsd --brick-name sp-1f --volfile /9f86d081 ...".
 RUNNING = r"""
 for file in $(grep -l -a -s -e --brick-name /proc/[0-9]*/cmdline); do
   { tr '\0' ' ' <"$file" && echo; } 2>/dev/null | sed -n 's,^[^ ]*glusterfsd --brick-name \([^ ]*\) --volfile /\([0-9a-f]*\) .*,\1 \2,p'
 done
 """
-# $1 space; asked to end first, and killed after 5 s.
+# $1 label; asked to end first, and killed after 5 s.
 _END = r"""
 end() {
   tries=0
@@ -67,12 +68,12 @@ flock 9
 END = f"""{LOCKED}{_END}
 end "$1"
 """
-# In a mount namespace of its own. $1 file system of the space, $2 its identity, $3 hash; standard input: what the brick is. The root
+# In a mount namespace of its own. $1 file system of the space, $2 its label, $3 hash; standard input: what the brick is. The root
 # that it gets is in memory, small, and gone with it.
 CONFINED = r"""set -eu
 umask 077
 from=$1
-space=$2
+label=$2
 hash=$3
 root=$(dirname "$from")/.root
 mount -t tmpfs -o size=8m,mode=700,nosuid,nodev,noexec wavetank-brick "$root"
@@ -98,7 +99,7 @@ umount -l /proc
 rmdir /old /proc
 status=0
 log=/var/log/glusterfs/brick
-/usr/sbin/glusterfsd --brick-name "$space" --volfile "/$hash" --log-file "$log" --log-level WARNING --pid-file /var/run/gluster/pid \
+/usr/sbin/glusterfsd --brick-name "$label" --volfile "/$hash" --log-file "$log" --log-level WARNING --pid-file /var/run/gluster/pid \
   </dev/null >/dev/null 2>&1 || status=$?
 if [ $status != 0 ]; then
   echo "glusterfsd ends with status $status: $(grep '\] [ECM] \[' "$log" | tail -n 2 | tr '\n' ' ')" >&2
@@ -106,7 +107,7 @@ fi
 rm -f "/$hash"
 exit $status
 """
-# $1 space, $2 hash, $3 what CONFINED is; standard input: what the brick is. Where the file system is not mounted, a brick would serve
+# $1 label, $2 hash, $3 what CONFINED is; standard input: what the brick is. Where the file system is not mounted, a brick would serve
 # an empty folder.
 START = f"""{LOCKED}{_END}
 at={MOUNTS}/$1
@@ -180,7 +181,7 @@ def free_port(there: Iterable[Image]) -> int:
 
 
 def running(server: Host) -> Mapping[str, str]:
-    """Spaces whose bricks run on a server, with the hash of what each was started with.
+    """Labels of the bricks that run on a server, with the hash of what each was started with.
 
     Raises:
         ServiceError: the server cannot be asked.
@@ -190,31 +191,31 @@ def running(server: Host) -> Mapping[str, str]:
 
 
 def start(server: Host, image: Image) -> None:
-    """Start the brick of a space, or start it again: its clients connect again by themselves.
+    """Start a brick of a space, or start it again: its clients connect again by themselves.
 
     Raises:
         ServiceError: it does not start.
     """
-    words = [image.space, hash_of(server, image), CONFINED]
+    words = [image.label, hash_of(server, image), CONFINED]
     do(server, f"serve {image.space}", START, words, brick_text(server, image))
 
 
-def end(server: Host, space: str) -> None:
-    """End the brick of a space.
+def end(server: Host, label: str) -> None:
+    """End the brick that has a label.
 
     Raises:
         ServiceError: the server cannot be asked.
     """
-    do(server, f"end {space}", END, [space])
+    do(server, f"end {label}", END, [label])
 
 
 def hash_of(server: Host, image: Image) -> str:
-    """Of what the brick of a space is to be."""
+    """Of what a brick of a space is to be."""
     return hashlib.sha256(brick_text(server, image).encode()).hexdigest()[:32]
 
 
 def brick_text(server: Host, image: Image) -> str:
-    """What the brick of a space is, as glusterfsd reads it: from the file system up to the network."""
+    """What a brick of a space is, as glusterfsd reads it: from the file system up to the network."""
     space, rules = image.space, Rules.of(image)
     subjects = {rule.subject for rule in rules.access if rule.kind == "ip"} | {*rules.servers}
     addresses = {pattern for subject in subjects for pattern in patterns(subject)}

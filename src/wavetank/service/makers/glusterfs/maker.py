@@ -1,11 +1,12 @@
-"""Makes GlusterFS spaces: on each of its servers an image with a file system of its own, and a brick on it that serves listed clients.
+"""Makes GlusterFS spaces: on each of its devices an image with a file system of its own, and a brick on it that serves listed clients.
 
+Servers are worked on at the same time, and devices of one server one after the other: each brick takes a port that is free there.
 The same for shared and dedicated spaces: whose a server is besides is a matter of placement. Each space has processes of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import get_args
@@ -27,6 +28,8 @@ from wavetank.service.makers.servers import Known, Servers
 from wavetank.units import exact_size
 
 STAGES: tuple[Stage, ...] = get_args(Stage)
+Place = tuple[str, str]
+"""Node and device."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Part:
     told: bool
 
     @property
-    def place(self) -> tuple[str, str]:
+    def place(self) -> Place:
         """Node and device."""
         return self.node, self.image.device
 
@@ -116,8 +119,7 @@ class GlusterMaker:
 
     def make(self, order: Order) -> None:
         """Image, file system, rules and brick, on all of its servers at once; then clients can be told."""
-        places = _places(order)
-        on_all(list(places.items()), partial(self._make_part, order))
+        self._on_servers(order.wanted_shares(), partial(self._make_part, order))
         parts = self._parts_of(order)
         on_all(parts, partial(self._tell, self._volume(order, parts), "moved"))
 
@@ -130,7 +132,7 @@ class GlusterMaker:
             ServiceError: a part has more bytes than are wanted, or is not there any more.
             UnfinishedError: clients do not use all bricks yet, or files are still being moved.
         """
-        places = _places(order)
+        places = order.wanted_shares()
         new = {(share.node, share.device) for share in order.shares if not share.made}
         there = {part.place: part.image for part in self._parts_of(order) if part.made}
         for node, device in places.keys() - new:
@@ -142,15 +144,14 @@ class GlusterMaker:
                     f"a space of GlusterFS does not shrink: it has {exact_size(image.size_bytes)} of server {place[0]}, and "
                     f"{exact_size(places[place])} are wanted. Make a smaller one, and copy"
                 )
-        made = [(place, size) for place, size in places.items() if place in there]
-        on_all(made, partial(self._grow_part, order.space.id))
-        added = [(place, size) for place, size in places.items() if place not in there]
-        on_all(added, partial(self._make_part, order))
+        made = [place for place in places if place in there]
+        self._on_servers(made, partial(self._grow_part, order))
+        added = [place for place in places if place not in there]
+        self._on_servers(added, partial(self._make_part, order))
         wanted = frozenset(order.space.access)
         others = [place for place, image in there.items() if Rules.of(image).access != wanted]
-        on_all(
-            others, partial(self._change_part, order)
-        )  # nothing is waited for with rules that were taken
+        # nothing is waited for with rules that were taken
+        self._on_servers(others, partial(self._change_part, order))
         self._bring_together(order)
 
     def _bring_together(self, order: Order) -> None:
@@ -197,57 +198,80 @@ class GlusterMaker:
     def _hosts(self, parts: Iterable[Part]) -> list[Host]:
         return [self.servers.host(node) for node in sorted({part.node for part in parts})]
 
-    def _make_part(self, order: Order, place: tuple[tuple[str, str], int]) -> None:
-        (node, device), size = place
+    @staticmethod
+    def _on_servers(places: Iterable[Place], do: Callable[[Place], None]) -> None:
+        """Do something on devices: on all servers at once, and on each device by device."""
+        by_node: dict[str, list[Place]] = {}
+        for place in sorted(places):
+            by_node.setdefault(place[0], []).append(place)
+
+        def on_one(its: list[Place]) -> None:
+            for place in its:
+                do(place)
+
+        on_all(list(by_node.values()), on_one)
+
+    def _make_part(self, order: Order, place: Place) -> None:
+        node, device = place
         host = self.servers.host(node)
         rules = Rules(
             port=bricks.free_port(self.servers.all_on(node)),
             access=frozenset(order.space.access),
             servers=self._addresses(order),
         )
-        self.servers.images.make(host, device, order.space.id, size, rules.text())
-        self._serve(node, order.space.id)
+        size = order.wanted_shares()[place]
+        label = _label(order, place)
+        self.servers.images.make(host, device, order.space.id, size, rules.text(), label)
+        self._serve(place, order.space.id)
 
     def _addresses(self, order: Order) -> tuple[str, ...]:
         """Of all servers of a space."""
-        nodes = sorted({node for node, _ in _places(order)})
+        nodes = sorted({node for node, _ in order.wanted_shares()})
         return tuple(self.servers.host(node).address for node in nodes)
 
-    def _grow_part(self, space: str, place: tuple[tuple[str, str], int]) -> None:
-        (node, device), size = place
-        self.servers.images.grow(self.servers.host(node), device, space, size)
-        self._serve(node, space)
+    def _grow_part(self, order: Order, place: Place) -> None:
+        node, device = place
+        size = order.wanted_shares()[place]
+        self.servers.images.grow(self.servers.host(node), device, order.space.id, size)
+        self._serve(place, order.space.id)
 
     def change_access(self, order: Order) -> None:
         """Other rules, and bricks that are started again by them: so nobody stays who is not to."""
-        on_all(list(_places(order)), partial(self._change_part, order))
+        self._on_servers(order.wanted_shares(), partial(self._change_part, order))
 
-    def _change_part(self, order: Order, place: tuple[str, str]) -> None:
+    def _change_part(self, order: Order, place: Place) -> None:
         node, device = place
-        before = Rules.of(self.servers.made_on(node, order.space.id))
+        before = Rules.of(self.servers.made_on(node, order.space.id, device))
         rules = replace(
             before, access=frozenset(order.space.access), servers=self._addresses(order)
         )
         host = self.servers.host(node)
         self.servers.images.set_rules(host, device, order.space.id, rules.text())
-        self._serve(node, order.space.id)
+        self._serve(place, order.space.id)
 
     def remove(self, space: str) -> None:
         """What clients are told and the bricks first, then all else."""
-        on_all(self.servers.nodes_of(space), partial(self._remove_part, space))
+        on_all(self.servers.nodes_of(space), partial(self._remove_from, space))
 
-    def _remove_part(self, space: str, node: str) -> None:
-        there, host = self.servers.one_on(node, space), self.servers.host(node)
-        if there is not None:
-            self.servers.images.close(host, there.device, space)
+    def _remove_from(self, space: str, node: str) -> None:
+        host = self.servers.host(node)
+        there = [image for image in self.servers.all_on(node) if image.space == space]
+        there.sort(
+            key=lambda image: image.device
+        )  # the first has no label of its own, nor what is half removed
+        for image in there:
+            self.servers.images.close(host, image.device, space)
+        if there:
             moving.end(host, space)
             telling.forget(host, space)
-            bricks.end(host, space)
-            self.servers.images.remove(host, there.device, space)
+        for image in there:
+            bricks.end(host, image.label)
+            self.servers.images.remove(host, image.device, space)
 
-    def _serve(self, node: str, space: str) -> None:
+    def _serve(self, place: Place, space: str) -> None:
         """Start the brick, unless it runs as it is to."""
-        host, image = self.servers.host(node), self.servers.made_on(node, space)
+        node, device = place
+        host, image = self.servers.host(node), self.servers.made_on(node, space, device)
         if not _runs(host, image, bricks.running(host)):
             bricks.start(host, image)
 
@@ -316,7 +340,7 @@ def needs() -> Needs:
 
 
 def _runs(host: Host, image: Image, running: Mapping[str, str]) -> bool:
-    return image.state != "unmade" and running.get(image.space) == bricks.hash_of(host, image)
+    return image.state != "unmade" and running.get(image.label) == bricks.hash_of(host, image)
 
 
 def _is_told(image: Image, told: Told) -> bool:
@@ -327,13 +351,12 @@ def _is_told(image: Image, told: Told) -> bool:
     )
 
 
-def _places(order: Order) -> dict[tuple[str, str], int]:
-    """Node and device -> bytes.
+def _label(order: Order, place: Place) -> str:
+    """What is called after a space on a device of a server: its identity on the first, with a number on each further one.
 
-    Raises:
-        ServiceError: it has several devices of a server, or another set of servers than it was made on.
+    A space keeps its devices as long as it is on a server, so that the numbers stay.
     """
-    places = order.wanted_shares()
-    if len({node for node, _ in places}) != len(places):
-        raise ServiceError("a space of GlusterFS has one device of each of its servers")
-    return places
+    node, device = place
+    its = sorted(name for other, name in order.wanted_shares() if other == node)
+    number = its.index(device) + 1
+    return order.space.id if number == 1 else f"{order.space.id}-{number}"
