@@ -17,7 +17,7 @@ from service_fakes import kind_that_can_do_all
 from service_web import Service
 
 from wavetank.cli.main import cli
-from wavetank.errors import ServiceError, UsageError
+from wavetank.errors import ServiceError, SpecError, UsageError
 from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection, as_tenant
 from wavetank.service.core.volume import Volume
@@ -272,6 +272,28 @@ def test_where_the_service_is_and_who_asks_must_be_said(terminal, monkeypatch):
     for url in ("there", "ftp://there", "https://"):
         with pytest.raises(UsageError, match="is no URL"), as_tenant(url, "wt_x"):
             raise AssertionError
+
+
+def test_the_administrator_adds_templates_of_servers(terminal, tmp_path):
+    file = tmp_path / "servers.yaml"
+    words = f"service template put small {file} --device /storage=9GiB --kind glusterfs --most 4"
+    with pytest.raises(SpecError, match=r"servers\.yaml"):
+        terminal(words)
+    file.write_text(
+        "name: any\ninstance: {name: our-node}\nnodes: {compute: 1}\nfile_system: {kind: none}\n"
+    )
+    (row,) = terminal.rows(words, "templates_of_servers")
+    assert row == {
+        "name": "small", "provider": "local", "devices": 1, "device_bytes": 9 * 2**30, "kinds": "glusterfs",
+        "used_servers": 0, "most_servers": 4,
+    }  # fmt: skip
+    terminal(f"{CREATE} --mode dedicated --servers 4 --wait")  # three were added
+    (row,) = terminal.rows("service template list", "templates_of_servers")
+    assert row["used_servers"] == 4
+    terminal("service template remove small")
+    assert terminal.rows("service template list", "templates_of_servers") == []
+    with pytest.raises(AnsweredError, match="there is no template 'small'"):
+        terminal("service template remove small")
 
 
 def test_the_administrator_sees_tenants_servers_and_tokens(terminal):

@@ -88,7 +88,7 @@ def test_an_attacker_reaches_neither_device_and_deleted_data_is_on_none(service:
     own = service.create("bob", "own")
     ann, bob = service.ann, service.bob
     service.mount(ann, victim, "/victim")
-    writes = "for i in $(seq 16); do yes SECRET-OF-ANN | head -c 2097152 > /victim/$i; done; sync -f /victim"
+    writes = "for i in $(seq 32); do yes SECRET-OF-ANN | head -c 1048576 > /victim/$i; done; sync /victim/*"
     ann.run(["sh", "-c", writes], timeout_s=HANG_S)
     with pytest.raises(WavetankError):
         service.mount(bob, victim, "/victim")

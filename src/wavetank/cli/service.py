@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from wavetank.cli.output import print_tables, prints
+from wavetank.cli.service_asked import EXTRA, device_of, segment, service_here
+from wavetank.cli.service_csi import csi
 from wavetank.cli.service_tables import DEVICES, TENANTS, TOKENS
+from wavetank.cli.service_template import template
 from wavetank.cli.space import size_of
 from wavetank.errors import ServiceError, UsageError
 
 if TYPE_CHECKING:
-    from wavetank.service.client.connection import Connection
     from wavetank.service.core.records import Held
 
 FOLDER = "/var/lib/wavetank/service"
-EXTRA = "the service needs more Python packages: pip install 'wavetank[service]'"
 
 
 @click.group()
@@ -81,7 +80,7 @@ def run(
 
     Example: wavetank service run --listen 0.0.0.0:8470 --certificate service.pem --key service.key
     """
-    from wavetank.service.daemon.registry import load_makers
+    from wavetank.service.daemon.registry import load_clusters, load_makers
     from wavetank.service.daemon.settings import Settings
 
     host, port = _address(listen)
@@ -100,7 +99,7 @@ def run(
         from wavetank.service.daemon.run import serve
     except ModuleNotFoundError as error:
         raise ServiceError(f"{EXTRA} ({error.name} is missing)") from error
-    serve(settings, load_makers, _told)
+    serve(settings, load_makers, _told, clusters=load_clusters())
 
 
 def _told(url: str) -> None:
@@ -125,19 +124,6 @@ def _seconds(option: str, text: str, least: float = 0.0) -> float:
     if found < least:
         raise UsageError(f"{option}: {text} is too short: at least {least:g} s")
     return found
-
-
-@contextmanager
-def _service(folder: Path) -> Iterator[Connection]:
-    """The service of this machine, as its administrator."""
-    try:
-        from wavetank.service.client.connection import as_administrator
-    except ModuleNotFoundError as error:
-        raise ServiceError(f"{EXTRA} ({error.name} is missing)") from error
-    from wavetank.service.core.places import admin_socket
-
-    with as_administrator(admin_socket(folder)) as connection:
-        yield connection
 
 
 @command.group()
@@ -178,8 +164,8 @@ def put_tenant(
     from wavetank.service.core.answers import TenantAnswer
 
     quota = {"bytes": size_of("--size", size), "servers": servers, "spaces": spaces}
-    with _service(folder) as service:
-        found = service.send("PUT", f"/v1/tenants/{_segment(name)}", TenantAnswer, quota)
+    with service_here(folder) as service:
+        found = service.send("PUT", f"/v1/tenants/{segment(name)}", TenantAnswer, quota)
     print_tables([TENANTS.table([found])], output_format)
 
 
@@ -193,7 +179,7 @@ def list_tenants(folder: Path, output_format: str) -> None:
     """
     from wavetank.service.core.answers import Tenants
 
-    with _service(folder) as service:
+    with service_here(folder) as service:
         found = service.get("/v1/tenants", Tenants)
     print_tables([TENANTS.table(found.tenants)], output_format)
 
@@ -206,8 +192,8 @@ def remove_tenant(folder: Path, name: str) -> None:
 
     Example: wavetank service tenant remove ann
     """
-    with _service(folder) as service:
-        service.remove(f"/v1/tenants/{_segment(name)}")
+    with service_here(folder) as service:
+        service.remove(f"/v1/tenants/{segment(name)}")
 
 
 @command.group()
@@ -235,10 +221,10 @@ def make_token(folder: Path, tenant_name: str, expires: str | None) -> None:
     lifetime_s = None if expires is None else _seconds("--expires", expires, least=1.0)
     if lifetime_s is not None and lifetime_s > LONGEST_LIFETIME_S:
         raise UsageError(f"--expires: {expires} is longer than 100 years: leave it out")
-    with _service(folder) as service:
+    with service_here(folder) as service:
         made = service.send(
             "POST",
-            f"/v1/tenants/{_segment(tenant_name)}/tokens",
+            f"/v1/tenants/{segment(tenant_name)}/tokens",
             TokenMade,
             {"lifetime_s": lifetime_s},
         )
@@ -255,7 +241,7 @@ def list_tokens(folder: Path, output_format: str) -> None:
     """
     from wavetank.service.core.answers import Tokens
 
-    with _service(folder) as service:
+    with service_here(folder) as service:
         found = service.get("/v1/tokens", Tokens)
     print_tables([TOKENS.table(found.tokens)], output_format)
 
@@ -268,8 +254,8 @@ def revoke_token(folder: Path, identity: str) -> None:
 
     Example: wavetank service token revoke 0123456789ab
     """
-    with _service(folder) as service:
-        service.remove(f"/v1/tokens/{_segment(identity)}")
+    with service_here(folder) as service:
+        service.remove(f"/v1/tokens/{segment(identity)}")
 
 
 @command.group()
@@ -301,9 +287,9 @@ def put_server(
     """
     from wavetank.service.core.records import Held
 
-    body = {"devices": [_device(each) for each in devices], "kinds": list(dict.fromkeys(kinds))}
-    with _service(folder) as service:
-        found = service.send("PUT", f"/v1/servers/{_segment(node)}", Held, body)
+    body = {"devices": [device_of(each) for each in devices], "kinds": list(dict.fromkeys(kinds))}
+    with service_here(folder) as service:
+        found = service.send("PUT", f"/v1/servers/{segment(node)}", Held, body)
     _print_servers((found,), output_format)
 
 
@@ -317,7 +303,7 @@ def list_servers(folder: Path, output_format: str) -> None:
     """
     from wavetank.service.core.answers import Servers
 
-    with _service(folder) as service:
+    with service_here(folder) as service:
         found = service.get("/v1/servers", Servers)
     _print_servers(found.servers, output_format)
 
@@ -330,22 +316,8 @@ def remove_server(folder: Path, node: str) -> None:
 
     Example: wavetank service server remove io1
     """
-    with _service(folder) as service:
-        service.remove(f"/v1/servers/{_segment(node)}")
-
-
-def _segment(text: str) -> str:
-    """A name as a part of a path, so that nothing in it has a meaning there."""
-    from urllib.parse import quote
-
-    return quote(text, safe="")
-
-
-def _device(text: str) -> dict[str, Any]:
-    name, equals, size = text.rpartition("=")
-    if not equals or not name:
-        raise UsageError(f"--device {text}: write NAME=SIZE, e.g. /srv/d0=100GiB")
-    return {"name": name, "size": size_of("--device", size)}
+    with service_here(folder) as service:
+        service.remove(f"/v1/servers/{segment(node)}")
 
 
 def _print_servers(servers: tuple[Held, ...], output_format: str) -> None:
@@ -353,10 +325,5 @@ def _print_servers(servers: tuple[Held, ...], output_format: str) -> None:
     print_tables([DEVICES.table(rows)], output_format)
 
 
-def _add_csi() -> None:
-    from wavetank.cli.service_csi import csi
-
-    command.add_command(csi)
-
-
-_add_csi()
+command.add_command(csi)
+command.add_command(template)

@@ -1,4 +1,4 @@
-"""Tables of ``wavetank service``: tenants, their tokens, devices of servers."""
+"""Tables of ``wavetank service``: tenants, their tokens, devices of servers, templates of servers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from wavetank.tables.table import Column, Definition
 
 if TYPE_CHECKING:
     from wavetank.service.core.answers import TenantAnswer
+    from wavetank.service.core.own_servers import Stock
     from wavetank.service.core.records import Device, Held, Token
 
 TENANTS: Definition[TenantAnswer] = Definition(
@@ -57,4 +58,25 @@ DEVICES: Definition[tuple[Held, Device]] = Definition(
     ),
     command="service server list",
 )
-DEFINITIONS = (TENANTS, TOKENS, DEVICES)
+
+TEMPLATES: Definition[Stock] = Definition(
+    "templates-of-servers",
+    "Templates of servers",
+    (
+        Column("name", "Name", lambda i: i.template.name),
+        Column("provider", "Provider", lambda i: i.template.cluster.get("provider", "local")),
+        Column("devices", "Devices a server", lambda i: len(i.template.devices), kind="integer"),
+        Column(
+            "device_bytes",
+            "Room of a server",
+            lambda i: i.template.device_bytes,
+            kind="integer",
+            unit="B",
+        ),
+        Column("kinds", "Kinds", lambda i: ", ".join(i.template.kinds)),
+        Column("used_servers", "Servers", lambda i: i.used, kind="integer"),
+        Column("most_servers", "of", lambda i: i.template.most_servers, kind="integer"),
+    ),
+    command="service template list",
+)
+DEFINITIONS = (TENANTS, TOKENS, DEVICES, TEMPLATES)

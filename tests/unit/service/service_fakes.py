@@ -12,6 +12,7 @@ import pytest
 from wavetank.errors import ServiceError
 from wavetank.service.core.classes import KINDS, KindFacts
 from wavetank.service.core.orders import Found, Order, There
+from wavetank.service.core.own_servers import Look, OwnServers, Template
 from wavetank.service.core.records import (
     Access,
     Device,
@@ -65,6 +66,13 @@ class Clock:
 def server(node: str, *sizes: int, kinds: tuple[str, ...] = ALL_KINDS) -> Server:
     devices = tuple(Device(name=f"/dev/d{i}", size=size) for i, size in enumerate(sizes))
     return Server(node=node, devices=devices, kinds=kinds)
+
+
+def template(name: str = "small", most: int = 4, *sizes: int, kinds: tuple[str, ...] = ALL_KINDS) -> Template:  # fmt: skip
+    devices = server(name, *(sizes or (10 * GIB,))).devices
+    return Template(
+        name=name, cluster={"name": "any"}, devices=devices, kinds=kinds, most_servers=most
+    )
 
 
 def tenant(name: str = "ann", **quota: int) -> Tenant:
@@ -171,6 +179,56 @@ class FolderMaker:
         self.calls.append((deed, space))
         self._see(deed)
         return self.folder / space
+
+    def _see(self, deed: str) -> None:
+        if deed in self.broken:
+            raise ServiceError(self.broken[deed])
+
+    def _lasts(self, do: Callable[[], object]) -> None:
+        self.point()
+        do()
+        self.point()
+
+
+class FolderClusters:
+    """Brings up clusters that are folders: a file says that one is up.
+
+    Attributes:
+        folder: of all clusters.
+        point: called before and after each thing that lasts; a test ends the process in it.
+        broken: "see" or "bring_up" -> what it fails with.
+    """
+
+    def __init__(self, folder: Path, point: Callable[[], None] = lambda: None) -> None:
+        self.folder = folder
+        self.folder.mkdir(exist_ok=True)
+        self.point = point
+        self.broken: dict[str, str] = {}
+
+    def see(self, template: Template) -> None:
+        self._see("see")
+
+    def look(self, space: str) -> Look:
+        path = self.folder / space
+        return "up" if (path / "up").exists() else "half" if path.exists() else "none"
+
+    def bring_up(self, own: OwnServers) -> None:
+        path = self.folder / own.space
+        assert not path.exists(), "brought up twice"
+        self._see("bring_up")
+        self._lasts(path.mkdir)
+        self._lasts(lambda: (path / "nodes").write_text(str(own.servers)))
+        self._lasts(lambda: (path / "up").write_text(""))
+
+    def take_down(self, space: str) -> None:
+        path = self.folder / space
+        for name in ("up", "nodes"):
+            self._lasts(lambda name=name: (path / name).unlink(missing_ok=True))
+        if path.exists():
+            self._lasts(path.rmdir)
+
+    def names(self) -> set[str]:
+        return {path.name for path in self.folder.iterdir()}
 
     def _see(self, deed: str) -> None:
         if deed in self.broken:

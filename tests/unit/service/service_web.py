@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi.testclient import TestClient
-from service_fakes import GIB, Clock, FolderMaker, server
+from service_fakes import GIB, Clock, FolderClusters, FolderMaker, server
 
 from wavetank.service.api.app import administrators_app, tenants_app
 from wavetank.service.api.desk import Desk
@@ -30,6 +30,7 @@ class Service:
         self.store, self.now, self.seconds = store, Clock(), Seconds()
         self.woken = 0
         self.maker = FolderMaker(folder)
+        self.clusters = FolderClusters(folder.with_name("clusters"))
         self.desk = Desk(
             store,
             frozenset({"glusterfs"}),
@@ -38,8 +39,9 @@ class Service:
             self.maker.see,
             Rates(1000, 1000, self.seconds),
             Rates(0.5, 2, self.seconds),
+            self.clusters.see,
         )
-        self.driver = Reconciler(store, self.maker, self.now)
+        self.driver = Reconciler(store, self.maker, self.now, clusters=self.clusters)
         self.admin = TestClient(administrators_app(self.desk))
         self.application = tenants_app(self.desk)
         self.tokens = {}

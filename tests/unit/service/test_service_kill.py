@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import traceback
-
 import pytest
 from service_fakes import (
     GIB,
@@ -17,14 +13,12 @@ from service_fakes import (
     server,
     tenant,
 )
+from service_killing import DONE, KILLED, ended, points
 
 from wavetank.service.core.records import AccessList, Resize
 from wavetank.service.core.refusals import Refused
 from wavetank.service.reconcile.driver import Reconciler
-from wavetank.service.store.connections import Connections
 from wavetank.service.store.folder import open_store
-
-DONE, KILLED, BROKEN = 0, 9, 1
 
 
 class Wish:
@@ -71,45 +65,17 @@ class Wish:
 
 def run(folder, kill_at=None):
     """The whole story in this process; the number of points at which it could have been killed."""
-    points = 0
-
-    def point():
-        nonlocal points
-        points += 1
-        if points == kill_at:
-            os._exit(KILLED)
-
-    commit = Connections.commit
-
-    def commit_between_points(connections):
-        point()
-        commit(connections)
-        point()
-
-    Connections.commit = commit_between_points
-    try:
-        with open_store(folder / "service") as store:
-            now = Clock()
-            driver = Reconciler(store, FolderMaker(folder / "made", point), now)
-            driver.recover()
-            Wish(store, now).all(driver.settle)
-    finally:
-        Connections.commit = commit
-    return points
+    with points(kill_at) as point, open_store(folder / "service") as store:
+        now = Clock()
+        driver = Reconciler(store, FolderMaker(folder / "made", point), now)
+        driver.recover()
+        Wish(store, now).all(driver.settle)
+    return point.n
 
 
 def killed_at(folder, point):
     """Run the story in a process of its own that ends at a point; how it ended."""
-    child = os.fork()
-    if not child:
-        try:
-            run(folder, point)
-            os._exit(DONE)
-        except BaseException:  # noqa: BLE001 - the parent sees how it ended
-            traceback.print_exc(file=sys.stderr)
-        finally:
-            os._exit(BROKEN)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return ended(lambda: run(folder, point))
 
 
 def test_without_a_kill_it_comes_out_as_wanted(tmp_path):

@@ -22,7 +22,7 @@ from service_fakes import (
 from wavetank.errors import ServiceError
 from wavetank.service.core.records import AccessList, Resize
 from wavetank.service.store.folder import DATABASE, open_store
-from wavetank.service.store.schema import READS
+from wavetank.service.store.schema import READS, SCHEMA_VERSION
 
 
 def test_a_space_is_kept_with_all_that_was_asked_for(tmp_path, store):
@@ -272,7 +272,10 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path):
     with sqlite3.connect(folder / DATABASE) as connection:
         connection.execute("PRAGMA user_version = 7")
     connection.close()
-    with pytest.raises(ServiceError, match="schema 7, this one reads 4"), open_store(folder):
+    with (
+        pytest.raises(ServiceError, match=f"schema 7, this one reads {SCHEMA_VERSION}"),
+        open_store(folder),
+    ):
         raise AssertionError
     (tmp_path / "file").write_text("")
     with pytest.raises(ServiceError, match="Choose another folder"), open_store(tmp_path / "file"):

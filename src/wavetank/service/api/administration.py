@@ -1,4 +1,4 @@
-"""Routes of the administrator: tenants, their quotas and tokens, servers, audit rows."""
+"""Routes of the administrator: tenants, their quotas and tokens, servers and their templates, audit rows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ from wavetank.service.core.answers import (
     Revoked,
     Servers,
     ServerSetting,
+    Templates,
+    TemplateSetting,
     TenantAnswer,
     Tenants,
     TokenMade,
     TokenRequest,
     Tokens,
 )
+from wavetank.service.core.own_servers import Stock, Template
 from wavetank.service.core.records import Held, Name, Quota, Server, Tenant
 from wavetank.service.core.refusals import Refused
 
@@ -107,6 +110,29 @@ def put_server(node: Name, setting: ServerSetting, desk: DeskHere) -> Held:
 def remove_server(node: Name, desk: DeskHere) -> Response:
     """Forget a server that no space is on."""
     desk.store.remove_server(node, desk.now())
+    return Response(status_code=NO_CONTENT)
+
+
+@router.get("/v1/templates")
+def templates(desk: DeskHere) -> Templates:
+    """All templates of servers, and how many servers spaces have of each."""
+    return Templates(templates=desk.store.templates())
+
+
+@router.put("/v1/templates/{name}")
+def put_template(name: Name, setting: TemplateSetting, desk: DeskHere) -> Stock:
+    """Add a template, or change it for spaces to come, once it was seen that servers of it can come up."""
+    template = Template(
+        name=name, **{key: getattr(setting, key) for key in TemplateSetting.model_fields}
+    )
+    desk.see_comes_up(template, "admin")
+    return desk.store.put_template(template, desk.now())
+
+
+@router.delete("/v1/templates/{name}", status_code=NO_CONTENT)
+def remove_template(name: Name, desk: DeskHere) -> Response:
+    """Forget a template. Spaces that have servers of it keep them."""
+    desk.store.remove_template(name, desk.now())
     return Response(status_code=NO_CONTENT)
 
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 from fastapi import Depends, Request
 
 from wavetank.errors import WavetankError
 from wavetank.service.api.rates import Rates
 from wavetank.service.core.classes import KINDS, why_not_offered
+from wavetank.service.core.own_servers import Template
 from wavetank.service.core.records import Kind, Mode, Server
 from wavetank.service.core.refusals import Refused
+from wavetank.service.reconcile.clusters import NoClusters
 from wavetank.service.store.store import Store
 
 
@@ -29,6 +31,7 @@ class Desk:
         look_at: raises a WavetankError where a server cannot serve what it is said to.
         rates: how often tenants may ask.
         strangers: how often who has no token may ask, by address.
+        look_at_template: raises a WavetankError where no servers of it could come up.
     """
 
     store: Store
@@ -38,6 +41,7 @@ class Desk:
     look_at: Callable[[Server], None]
     rates: Rates
     strangers: Rates
+    look_at_template: Callable[[Template], None] = NoClusters().see
 
     def lack(self, kind: Kind) -> str | None:
         """Why no space of a kind can be made here; None where one can."""
@@ -68,8 +72,22 @@ class Desk:
         try:
             self.look_at(server)
         except WavetankError as error:
-            self.store.note(actor, "put server", server.node, "unfit", self.now(), str(error))
-            raise Refused("unfit", str(error)) from error
+            self._refuse("put server", server.node, actor, error)
+
+    def see_comes_up(self, template: Template, actor: str) -> None:
+        """See that servers of a template could come up, before it is kept.
+
+        Raises:
+            Refused: unfit, with what is wrong.
+        """
+        try:
+            self.look_at_template(template)
+        except WavetankError as error:
+            self._refuse("put template", template.name, actor, error)
+
+    def _refuse(self, action: str, subject: str, actor: str, error: WavetankError) -> NoReturn:
+        self.store.note(actor, action, subject, "unfit", self.now(), str(error))
+        raise Refused("unfit", str(error)) from error
 
 
 async def _desk(request: Request) -> Desk:

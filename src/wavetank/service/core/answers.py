@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import Field
 
 from wavetank.document import Record
+from wavetank.service.core.own_servers import Stock
 from wavetank.service.core.records import (
     AuditRow,
     Device,
@@ -121,6 +124,21 @@ class ServerSetting(Record):
 
     devices: tuple[Device, ...] = Field(min_length=1)
     kinds: tuple[Kind, ...] = Field(min_length=1)
+
+
+class TemplateSetting(Record):
+    """What servers of a template are like."""
+
+    cluster: dict[str, Any]
+    devices: tuple[Device, ...] = Field(min_length=1)
+    kinds: tuple[Kind, ...] = Field(min_length=1)
+    most_servers: int = Field(ge=1, le=1024)
+
+
+class Templates(Record):
+    """All templates, by name."""
+
+    templates: tuple[Stock, ...]
 
 
 class Servers(Record):

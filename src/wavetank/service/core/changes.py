@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from wavetank.service.core.classes import KINDS, see_offered, smallest_bytes
+from wavetank.service.core.own_servers import OwnServers, Stock, choose
 from wavetank.service.core.placement import Ask, place, replace, share_bytes
 from wavetank.service.core.quota import see_within
 from wavetank.service.core.records import (
@@ -64,10 +65,51 @@ def create(
     Raises:
         Refused: not_offered, invalid, quota, no_room.
     """
+    space = _asked_for(identity, tenant, request, used, now)
+    return space, place(_ask(space), servers)
+
+
+def create_on_own(
+    identity: str,
+    tenant: Tenant,
+    request: SpaceRequest,
+    used: Usage,
+    servers: Iterable[Held],
+    stocks: Iterable[Stock],
+    now: datetime,
+) -> tuple[Space, tuple[Share, ...], OwnServers | None]:
+    """As ``create``; where no servers have room for a dedicated space, servers of a template are to be brought up for it.
+
+    Args:
+        identity: of the space, and name of the cluster of its servers.
+        tenant: who asks.
+        request: for what.
+        used: what the tenant has.
+        servers: all of them.
+        stocks: all templates.
+        now: in UTC.
+
+    Raises:
+        Refused: not_offered, invalid, quota, no_room.
+    """
+    try:
+        return *create(identity, tenant, request, used, servers, now), None
+    except Refused as refused:
+        found = tuple(stocks)
+        if refused.code != "no_room" or request.mode != "dedicated" or not found:
+            raise
+        space = _asked_for(identity, tenant, request, used, now)
+        own, shares = choose(_ask(space), identity, found, refused)
+        return space, shares, own
+
+
+def _asked_for(
+    identity: str, tenant: Tenant, request: SpaceRequest, used: Usage, now: datetime
+) -> Space:
     see_possible(request)
     dedicated = request.servers if request.mode == "dedicated" else 0
     see_within(tenant, used, Usage(bytes=request.size, servers=dedicated, spaces=1))
-    space = Space(
+    return Space(
         id=identity,
         tenant=tenant.name,
         state="requested",
@@ -76,7 +118,6 @@ def create(
         changed_utc=now,
         **{name: getattr(request, name) for name in SpaceRequest.model_fields},
     )
-    return space, place(_ask(space), servers)
 
 
 def resize(
@@ -87,6 +128,7 @@ def resize(
     used: Usage,
     servers: Iterable[Held],
     now: datetime,
+    has_own: bool = False,
 ) -> tuple[Space, tuple[Share, ...]]:
     """A space that is to have another size or other servers, and its place. The same size and servers are no change.
 
@@ -98,6 +140,7 @@ def resize(
         used: what the tenant has, this space included.
         servers: all of them.
         now: in UTC.
+        has_own: whether its servers were brought up for it: they are one cluster, which gets and loses none.
 
     Raises:
         Refused: state, invalid, quota, no_room.
@@ -111,6 +154,7 @@ def resize(
         *_server_problems(space.kind, n, space.devices_per_server, space.redundancy),
         *_shrink_problems(space, size, n, shares),
         *_leave_problems(space, n),
+        *_own_problems(space, n, has_own=has_own),
         *_size_problems(space.kind, size, n, space.devices_per_server),
     ]
     if problems:
@@ -274,6 +318,14 @@ def _leave_problems(space: Space, servers: int) -> Iterator[str]:
     if not KINDS[space.kind].leaves and space.made_generation and servers < space.servers:
         yield (
             f"{KINDS[space.kind].title} keeps a space on all of its servers, {space.servers}: make one on {servers}, and copy"
+        )
+
+
+def _own_problems(space: Space, servers: int, *, has_own: bool) -> Iterator[str]:
+    if has_own and servers != space.servers:
+        yield (
+            f"its {space.servers} servers were brought up for it as one cluster, which gets and loses none: "
+            f"make a space on {servers}, and copy"
         )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from wavetank.errors import ServiceError
+from wavetank.service.core.own_servers import OwnServers
 from wavetank.service.core.records import Access, Share, Space
 
 
@@ -52,10 +53,12 @@ class Order:
     Attributes:
         space: with all that is wanted of it.
         shares: what it is to have of each device; those that it leaves have wanted 0.
+        own: servers that are brought up for it alone; None: it lies on servers that were added.
     """
 
     space: Space
     shares: tuple[Share, ...]
+    own: OwnServers | None = None
 
     def wanted_shares(self) -> dict[tuple[str, str], int]:
         """(node, device) -> bytes, of the devices that it is to be on."""

@@ -104,6 +104,17 @@ def replace(ask: Ask, current: Sequence[Share], servers: Iterable[Held]) -> tupl
     return tuple(sorted(shares, key=lambda share: (share.node, share.device)))
 
 
+def no_room(lacking: Refused, templates: Mapping[str, str]) -> Refused:
+    """A refusal for lack of room, with what templates of servers lack for it too.
+
+    Args:
+        lacking: of the servers that there are.
+        templates: name -> what it lacks.
+    """
+    told = [f"template {name}: {lack}" for name, lack in sorted(templates.items())]
+    return Refused("no_room", "; ".join([str(lacking), *told]))
+
+
 def settled(shares: Iterable[Share]) -> tuple[Share, ...]:
     """The shares of a space once it is as it was wanted: what it left is free."""
     return tuple(

@@ -11,6 +11,7 @@ from wavetank.errors import WavetankError
 from wavetank.service.core.places import audit_log
 from wavetank.service.daemon.audit import AuditLog
 from wavetank.service.daemon.settings import Settings
+from wavetank.service.reconcile.clusters import Clusters
 from wavetank.service.reconcile.driver import Reconciler
 from wavetank.service.reconcile.maker import Maker
 from wavetank.service.store.store import Store
@@ -36,6 +37,7 @@ class Loop:
         now: Callable[[], datetime],
         clock: Callable[[], float],
         ended: Callable[[], None],
+        clusters: Clusters | None = None,
     ) -> None:
         """A loop that does not run yet.
 
@@ -46,6 +48,7 @@ class Loop:
             now: the time in UTC.
             clock: seconds from any moment on.
             ended: called by the loop's thread when it ends, however it does.
+            clusters: brings up servers of spaces' own; None: nothing does.
         """
         self.failure: BaseException | None = None
         self._store = store
@@ -55,7 +58,7 @@ class Loop:
         self._ended = ended
         self._stop = threading.Event()
         self._bell = threading.Event()
-        self._driver = Reconciler(store, maker, now, self._stop.is_set)
+        self._driver = Reconciler(store, maker, now, self._stop.is_set, clusters)
         self._audit = AuditLog(store, audit_log(settings.folder))
         self._thread = threading.Thread(target=self._run, name="spaces", daemon=True)
 

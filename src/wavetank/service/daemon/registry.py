@@ -1,11 +1,13 @@
-"""Makers that come with wavetank, by the kind of file system that they make."""
+"""Makers that come with wavetank, by the kind of file system that they make; and what brings servers up."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from wavetank.service.core.records import Kind
+from wavetank.service.reconcile.clusters import Clusters
 from wavetank.service.reconcile.maker import Maker
 from wavetank.service.store.store import Store
 
@@ -15,6 +17,8 @@ MAKERS: Mapping[Kind, str] = {
 }
 """Kind -> "module:function": the function is given the store, to read where spaces lie, and gives a Maker."""
 
+CLUSTERS = "wavetank.service.makers.clusters:ClustersOfSpaces"
+
 
 def load_makers(store: Store, registry: Mapping[Kind, str] = MAKERS) -> dict[Kind, Maker]:
     """All makers.
@@ -22,8 +26,16 @@ def load_makers(store: Store, registry: Mapping[Kind, str] = MAKERS) -> dict[Kin
     Raises:
         WavetankError: a maker cannot work on this machine.
     """
-    made: dict[Kind, Maker] = {}
-    for kind, place in registry.items():
-        module, _, name = place.partition(":")
-        made[kind] = getattr(importlib.import_module(module), name)(store)
-    return made
+    return {kind: _at(place)(store) for kind, place in registry.items()}
+
+
+def load_clusters() -> Clusters:
+    """What brings up servers of spaces' own: clusters of any provider."""
+    clusters: Clusters = _at(CLUSTERS)()
+    return clusters
+
+
+def _at(place: str) -> Callable[..., Any]:
+    module, _, name = place.partition(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return found

@@ -25,6 +25,7 @@ from wavetank.service.daemon.listening import administrators_socket, tenants_soc
 from wavetank.service.daemon.loop import Loop
 from wavetank.service.daemon.renewal import Renewal
 from wavetank.service.daemon.settings import Settings
+from wavetank.service.reconcile.clusters import Clusters, NoClusters
 from wavetank.service.reconcile.kinds import MakerOfKinds
 from wavetank.service.reconcile.maker import Maker
 from wavetank.service.store.folder import open_store
@@ -42,6 +43,7 @@ def serve(
     makers: Callable[[Store], Mapping[Kind, Maker]],
     told: Callable[[str], None],
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    clusters: Clusters | None = None,
 ) -> None:
     """Run the service until SIGTERM or SIGINT comes.
 
@@ -53,6 +55,7 @@ def serve(
         makers: gives them, once the store is open.
         told: is given the URL for tenants once they can ask.
         now: the time in UTC.
+        clusters: brings up servers of spaces' own; None: nothing does.
 
     Raises:
         UsageError: plain TCP beyond this machine; a certificate without its key.
@@ -65,7 +68,10 @@ def serve(
         _see_all_have_makers(store, maker)
         listening = stack.enter_context(tenants_socket(settings))
         for_admin = stack.enter_context(administrators_socket(admin_socket(settings.folder)))
-        asyncio.run(_serve(settings, store, maker, (listening, for_admin), tls, told, now))
+        sockets = listening, for_admin
+        asyncio.run(
+            _serve(settings, store, maker, clusters or NoClusters(), sockets, tls, told, now)
+        )
 
 
 def _see_all_have_makers(store: Store, maker: MakerOfKinds) -> None:
@@ -86,6 +92,7 @@ async def _serve(
     settings: Settings,
     store: Store,
     maker: MakerOfKinds,
+    clusters: Clusters,
     sockets: tuple[socket.socket, socket.socket],
     tls: ssl.SSLContext | None,
     told: Callable[[str], None],
@@ -98,7 +105,7 @@ async def _serve(
         for server in servers:
             server.should_exit = True
 
-    loop = Loop(store, maker, settings, now, time.monotonic, lambda: _call(events, end))
+    loop = Loop(store, maker, settings, now, time.monotonic, lambda: _call(events, end), clusters)
     desk = Desk(
         store=store,
         kinds=frozenset(maker.makers),
@@ -107,6 +114,7 @@ async def _serve(
         look_at=maker.see,
         rates=Rates(settings.rate_per_s, settings.burst, time.monotonic),
         strangers=Rates(STRANGERS_PER_S, STRANGERS_BURST, time.monotonic),
+        look_at_template=clusters.see,
     )
     servers += [_server(tenants_app(desk), tls), _server(administrators_app(desk), None)]
     for number in (signal.SIGTERM, signal.SIGINT):

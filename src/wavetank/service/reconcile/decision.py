@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wavetank.service.core.orders import Found, Order
+from wavetank.service.core.own_servers import Look
 
-Deed = Literal["make", "resize", "change_access", "remove"]
-"""What a maker does."""
+Deed = Literal["make", "resize", "change_access", "remove", "bring_up", "admit", "take_down"]
+"""What a maker does, or what brings servers up."""
 
 Do = Literal["rest", "begin", "finish", "fail"] | Deed
 
@@ -26,7 +27,7 @@ class Step:
     why: str = ""
 
 
-def next_step(order: Order, found: Found | None) -> Step:
+def next_step(order: Order, found: Found | None, look: Look | None = None) -> Step:
     """The next step for a space.
 
     A space that was ready once is never made again: an empty one in its place would hide that its data is gone.
@@ -34,17 +35,47 @@ def next_step(order: Order, found: Found | None) -> Step:
     Args:
         order: the space as it is wanted.
         found: as it is there; None: nothing of it is.
+        look: how far the cluster of its own servers is there; None: it has none such.
     """
     state = order.space.state
     if state in ("deleting", "gone"):
-        if found is not None:
-            return Step("remove", "it is to be gone")
-        return Step("finish", "nothing of it is left") if state == "deleting" else Step("rest")
+        return _away(order, found, look)
     if state == "failed":
         return Step("rest")
     if state == "requested":
         return Step("begin", "it has its place on servers")
+    if look is not None and (step := _of_servers(order, look)):
+        return step
     return _towards(order, found)
+
+
+def _away(order: Order, found: Found | None, look: Look | None) -> Step:
+    """The next step for a space that is to be gone: its data first, then the servers of its own."""
+    if found is not None:
+        return Step("remove", "it is to be gone")
+    if look not in (None, "none"):
+        return Step("take_down", "its servers go with it")
+    if order.space.state == "deleting":
+        return Step("finish", "nothing of it is left")
+    return Step("rest")
+
+
+def _of_servers(order: Order, look: Look) -> Step | None:
+    """The next step for the servers of a space that is to be there; None where they are as wanted.
+
+    Servers of a space that was ready once are never brought up again, for the same reason as the space.
+    """
+    if look == "up":
+        admitted = order.own is not None and order.own.admitted
+        return None if admitted else Step("admit", "its servers are up")
+    if order.space.made_generation:
+        return Step(
+            "fail",
+            "its servers are not there any more as they were, and its data with them: something other than the service took them down",
+        )
+    if look == "half":
+        return Step("take_down", "an attempt to bring its servers up was cut short")
+    return Step("bring_up", "its servers are not there yet")
 
 
 def _towards(order: Order, found: Found | None) -> Step:

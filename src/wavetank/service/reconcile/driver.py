@@ -11,7 +11,9 @@ from datetime import datetime
 
 from wavetank.errors import WavetankError
 from wavetank.service.core.orders import Found, Order, There, UnfinishedError
+from wavetank.service.core.own_servers import Look
 from wavetank.service.core.refusals import Refused
+from wavetank.service.reconcile.clusters import Clusters, NoClusters
 from wavetank.service.reconcile.decision import Deed, Step, next_step
 from wavetank.service.reconcile.maker import Maker
 from wavetank.service.store.store import Store
@@ -25,6 +27,7 @@ class Reconciler:
         maker: of spaces.
         now: the time in UTC.
         stopping: whether to end after the step that is being taken; what is not done then, a later start does.
+        clusters: brings up servers of spaces' own.
     """
 
     def __init__(
@@ -33,7 +36,9 @@ class Reconciler:
         maker: Maker,
         now: Callable[[], datetime],
         stopping: Callable[[], bool] = lambda: False,
+        clusters: Clusters | None = None,
     ) -> None:
+        self.clusters: Clusters = clusters or NoClusters()
         self.store = store
         self.maker = maker
         self.now = now
@@ -68,7 +73,7 @@ class Reconciler:
             except Refused:
                 unknown.append(identity)
                 continue
-            if next_step(order, there.spaces[identity]).do != "rest":
+            if order.own is not None or next_step(order, there.spaces[identity]).do != "rest":
                 self._settle(identity)
         if unknown:
             text = f"on the servers and unknown to the service, left as it is: {', '.join(unknown)}"
@@ -82,7 +87,9 @@ class Reconciler:
         """Look for a ready space that no server that can be asked has."""
         order = self.store.order(identity)
         nodes = {share.node for share in order.shares}
-        if why := [there.away[node] for node in sorted(nodes & there.away.keys())]:
+        if order.own is not None and self.clusters.look(identity) != "up":
+            self._settle(identity)
+        elif why := [there.away[node] for node in sorted(nodes & there.away.keys())]:
             self.store.tell(order.space, "unreachable", _told(why), self.now())
         else:
             self._settle(identity)
@@ -106,11 +113,11 @@ class Reconciler:
         while not self.stopping():
             order = self.store.order(identity)
             try:
-                found = self.maker.find(identity)
+                look, found = self._look_at(order)
             except WavetankError as error:
                 self.store.tell(order.space, "unreachable", str(error), self.now())
                 return
-            step = next_step(order, found)
+            step = next_step(order, found, look)
             key = (order.space.generation, step.do)
             if step.do == "rest":
                 return
@@ -121,6 +128,18 @@ class Reconciler:
             taken.add(key)
             if not self._take(order, found, step):
                 return
+
+    def _look_at(self, order: Order) -> tuple[Look | None, Found | None]:
+        """How far the servers of its own are there, where it has such, and the space as it is there.
+
+        Servers that are not up, or were not looked at yet, have nothing of it.
+        """
+        if order.own is None:
+            return None, self.maker.find(order.space.id)
+        look = self.clusters.look(order.space.id)
+        if look != "up" or not order.own.admitted:
+            return look, None
+        return look, self.maker.find(order.space.id)
 
     def _take(self, order: Order, found: Found | None, step: Step) -> bool:
         """Take one step; whether there may be a next one."""
@@ -139,14 +158,7 @@ class Reconciler:
         space = order.space
         intent = self.store.intend(space, deed, why, self.now())
         try:
-            if deed == "remove":
-                self.maker.remove(space.id)
-            elif deed == "make":
-                self.maker.make(order)
-            elif deed == "resize":
-                self.maker.resize(order)
-            else:
-                self.maker.change_access(order)
+            self._carry_out(order, deed)
         except UnfinishedError as waits:  # the other spaces have their turn; the next look goes on
             self.store.did(intent, self.now())
             self.store.tell(space, "waiting", str(waits), self.now())
@@ -156,6 +168,25 @@ class Reconciler:
             return not self.store.could_not(intent, space, str(error), self.now())
         self.store.did(intent, self.now())
         return True
+
+    def _carry_out(self, order: Order, deed: Deed) -> None:
+        space, own = order.space, order.own
+        if deed == "remove":
+            self.maker.remove(space.id)
+        elif deed == "make":
+            self.maker.make(order)
+        elif deed == "resize":
+            self.maker.resize(order)
+        elif deed == "change_access":
+            self.maker.change_access(order)
+        elif deed == "take_down":
+            self.clusters.take_down(space.id)
+        elif own is not None and deed == "bring_up":
+            self.clusters.bring_up(own)
+        elif own is not None:
+            for server in own.nodes():
+                self.maker.see(server)
+            self.store.admit(space, self.now())
 
 
 def _told(reasons: Iterable[str]) -> str:

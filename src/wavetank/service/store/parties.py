@@ -10,6 +10,8 @@ from wavetank.service.store.base import Base
 from wavetank.service.store.rows import (
     Connection,
     add_event,
+    put_server,
+    remove_server,
     servers_of,
     tenant_of,
     tenant_record,
@@ -93,14 +95,7 @@ class Parties(Base):
         """
         with self._asked(actor, "put server", server.node, now) as connection:
             _see_enough(connection, server)
-            connection.execute("DELETE FROM device WHERE node = ?", (server.node,))
-            connection.execute(
-                "INSERT OR REPLACE INTO server VALUES (?,?)", (server.node, " ".join(server.kinds))
-            )
-            connection.executemany(
-                "INSERT INTO device VALUES (?,?,?)",
-                [(server.node, device.name, device.size) for device in server.devices],
-            )
+            put_server(connection, server)
             add_event(connection, None, "server", _told(server), now)
             return next(each for each in servers_of(connection) if each.server.node == server.node)
 
@@ -121,8 +116,7 @@ class Parties(Base):
                     "in_use",
                     f"server {node} holds {n} {'space' if n == 1 else 'spaces'}: delete them first",
                 )
-            connection.execute("DELETE FROM device WHERE node = ?", (node,))
-            connection.execute("DELETE FROM server WHERE node = ?", (node,))
+            remove_server(connection, node)
             add_event(connection, None, "server", f"{node} was removed", now)
 
     def servers(self) -> tuple[Held, ...]:

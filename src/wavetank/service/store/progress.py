@@ -16,6 +16,7 @@ from wavetank.service.store.base import Base
 from wavetank.service.store.rows import (
     Connection,
     add_event,
+    forget_own,
     put_shares,
     put_space,
     shares_of,
@@ -122,6 +123,8 @@ class Progress(Base):
             put_space(connection, after)
             shares = placement.settled(shares_of(connection, space.id))
             put_shares(connection, after, () if after.state == "gone" else shares)
+            if after.state == "gone":
+                forget_own(connection, space.id)
             told = "its data and its place are released" if after.state == "gone" else export or ""
             add_event(connection, after, after.state, told, now)
             return True

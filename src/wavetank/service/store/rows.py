@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from wavetank.service.core.own_servers import OwnServers, Stock, Template
 from wavetank.service.core.records import (
     Access,
     AuditRow,
@@ -84,6 +85,68 @@ def servers_of(connection: Connection) -> tuple[Held, ...]:
         )
         for node, kinds in connection.execute("SELECT node, kinds FROM server ORDER BY node")
     )
+
+
+def put_server(connection: Connection, server: Server) -> None:
+    """Write a server and its devices, in place of what it had."""
+    connection.execute("DELETE FROM device WHERE node = ?", (server.node,))
+    connection.execute(
+        "INSERT OR REPLACE INTO server VALUES (?,?)", (server.node, " ".join(server.kinds))
+    )
+    connection.executemany(
+        "INSERT INTO device VALUES (?,?,?)",
+        [(server.node, device.name, device.size) for device in server.devices],
+    )
+
+
+def remove_server(connection: Connection, node: str) -> None:
+    """Forget a server and its devices."""
+    connection.execute("DELETE FROM device WHERE node = ?", (node,))
+    connection.execute("DELETE FROM server WHERE node = ?", (node,))
+
+
+def stocks_of(connection: Connection) -> tuple[Stock, ...]:
+    """All templates by name, with the servers that spaces have of them."""
+    used = dict(
+        connection.execute("SELECT template, sum(servers) FROM own_servers GROUP BY template")
+    )
+    return tuple(
+        Stock(template=Template.model_validate_json(body), used=used.get(name, 0))
+        for name, body in connection.execute("SELECT name, body FROM template ORDER BY name")
+    )
+
+
+def own_of(connection: Connection, space: str) -> OwnServers | None:
+    """The servers that are brought up for a space alone; None: it has none such."""
+    row = connection.execute(
+        "SELECT body, servers, admitted FROM own_servers WHERE space = ?", (space,)
+    ).fetchone()
+    if row is None:
+        return None
+    return OwnServers(
+        space=space,
+        template=Template.model_validate_json(row[0]),
+        servers=row[1],
+        admitted=bool(row[2]),
+    )
+
+
+def put_own(connection: Connection, own: OwnServers) -> None:
+    """Write which servers are to be brought up for a space."""
+    template = own.template
+    connection.execute(
+        "INSERT INTO own_servers VALUES (?,?,?,?,?)",
+        (own.space, template.name, own.servers, template.model_dump_json(), int(own.admitted)),
+    )
+
+
+def forget_own(connection: Connection, space: str) -> None:
+    """Forget the servers that were brought up for a space: they are gone."""
+    own = own_of(connection, space)
+    if own is not None:
+        for server in own.nodes():
+            remove_server(connection, server.node)
+        connection.execute("DELETE FROM own_servers WHERE space = ?", (space,))
 
 
 def space_of(connection: Connection, identity: str, tenant: str | None) -> Space:

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 from wavetank.service.core.states import UNSETTLED
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 _UNSETTLED = ", ".join(f"'{state}'" for state in UNSETTLED)
+
+_OWN_SERVERS = (
+    """
+CREATE TABLE IF NOT EXISTS template (
+    name TEXT PRIMARY KEY,
+    body TEXT NOT NULL
+) WITHOUT ROWID""",
+    """
+CREATE TABLE IF NOT EXISTS own_servers (
+    space TEXT PRIMARY KEY,
+    template TEXT NOT NULL,
+    servers INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    admitted INTEGER NOT NULL
+) WITHOUT ROWID""",
+)
 
 SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS tenant (
@@ -116,11 +132,13 @@ CREATE TABLE IF NOT EXISTS mark (
     name TEXT PRIMARY KEY,
     number INTEGER NOT NULL
 ) WITHOUT ROWID;
+{";".join(_OWN_SERVERS)};
 """
 
 LATER = {
     2: ("ALTER TABLE event ADD COLUMN times INTEGER NOT NULL DEFAULT 1",),
     3: ("ALTER TABLE token ADD COLUMN expires_utc TEXT",),
+    4: _OWN_SERVERS,
 }
 """Version of a database -> what makes it one of the next version. New columns are the last ones of their tables."""
 

@@ -22,13 +22,16 @@ from wavetank.service.store.base import Base
 from wavetank.service.store.rows import (
     Connection,
     add_event,
+    own_of,
     page_of,
+    put_own,
     put_shares,
     put_space,
     servers_of,
     shares_of,
     space_named,
     space_of,
+    stocks_of,
     tenant_of,
     usage_of,
 )
@@ -60,16 +63,19 @@ class Spaces(Base):
             if there is not None:
                 _see_same(connection, there, request)
                 return there, False
-            space, shares = changes.create(
+            space, shares, own = changes.create_on_own(
                 f"sp-{secrets.token_hex(8)}",
                 owner,
                 request,
                 usage_of(connection, tenant),
                 servers_of(connection),
+                stocks_of(connection),
                 now,
             )
             put_space(connection, space, request)
             put_shares(connection, space, shares)
+            if own is not None:
+                put_own(connection, own)
             add_event(connection, space, "requested", _size_told(space), now)
             return space, True
 
@@ -91,6 +97,7 @@ class Spaces(Base):
                 usage_of(connection, before.tenant),
                 servers_of(connection),
                 now,
+                has_own=own_of(connection, space) is not None,
             )
             if after is not before:
                 put_space(connection, after)
@@ -201,7 +208,11 @@ class Spaces(Base):
             Refused: unknown.
         """
         with self._connections.reading() as connection:
-            return Order(space_of(connection, space, None), shares_of(connection, space))
+            return Order(
+                space_of(connection, space, None),
+                shares_of(connection, space),
+                own_of(connection, space),
+            )
 
 
 def see_limit(limit: int) -> None:

@@ -12,8 +12,9 @@ from wavetank.service.store.happenings import Happenings
 from wavetank.service.store.parties import Parties
 from wavetank.service.store.progress import Progress
 from wavetank.service.store.spaces import Spaces
+from wavetank.service.store.templates import Templates
 from wavetank.service.store.tokens import Tokens
 
 
-class Store(Parties, Tokens, Spaces, Happenings, Progress, Age):
+class Store(Parties, Templates, Tokens, Spaces, Happenings, Progress, Age):
     """An open folder of the service."""
