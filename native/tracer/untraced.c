@@ -27,7 +27,7 @@ static const struct {
 #define N_DATA_CALLS (sizeof data_calls / sizeof *data_calls)
 
 static bool made[N_DATA_CALLS];
-static bool ring_made;
+static bool ring_made, requests_made;
 
 static void note(enum wt_note kind, const char *detail) {
     wt_meta_begin(WT_META_NOTE);
@@ -47,6 +47,7 @@ void wt_syscall_seen(long number, long first, const char *caller) {
     }
     int saved = errno;
     ring_made = ring_made || number == SYS_io_uring_setup;
+    requests_made = requests_made || (number == SYS_io_submit && !wt_submitting);
     for (size_t i = 0; i < N_DATA_CALLS; i++) {
         struct wt_ofd *ofd = data_calls[i].number == number ? wt_ofd_of((int)first) : NULL;
         if (ofd != NULL) {
@@ -225,5 +226,8 @@ void wt_note_unseen(void) {
         if (made[i]) {
             note(WT_NOTE_RAW, data_calls[i].name);
         }
+    }
+    if (requests_made) {
+        note(WT_NOTE_RAW, "io_submit");
     }
 }

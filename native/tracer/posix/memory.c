@@ -1,12 +1,10 @@
-/* Mapped files and asynchronous I/O: what can be seen of accesses that are no read or write calls. Loads and
- * stores of mapped memory are no calls, so that only the mapping is a row, and the trace notes it.
- * Asynchronous requests are rows where they are made, as the C library's own threads perform them. */
+/* Mapped files: what can be seen of accesses that are no calls. Loads and stores of mapped memory are none,
+ * so that only the mapping is a row, and the trace notes it. */
 #define _GNU_SOURCE
 #undef _FORTIFY_SOURCE
 #include "posix/posix.h"
 #include "symbols.h"
 
-#include <aio.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -125,72 +123,3 @@ WT_EXPORT int msync(void *place, size_t size, int flags) {
     errno = error;
     return result;
 }
-
-/* ---- POSIX asynchronous I/O: recorded when it is asked for; the C library's own threads do it ---- */
-
-static void asked(uint32_t op, const struct aiocb *request, int result, int error, uint64_t t0, uint64_t t1) {
-    struct wt_ofd *ofd = wt_ofd_of(request->aio_fildes);
-    if (ofd != NULL) {
-        struct wt_event event = {.op = op,
-                                 .file = ofd->file,
-                                 .handle = ofd->handle,
-                                 .view = WT_UNKNOWN,
-                                 .size = op == WT_OP_AIO_FSYNC ? 0 : (int64_t)request->aio_nbytes,
-                                 .offset = op == WT_OP_AIO_FSYNC ? WT_UNKNOWN : request->aio_offset,
-                                 .error = result == 0 ? 0 : error,
-                                 .start = t0,
-                                 .end = t1};
-        event.moved = result == 0 ? event.size : 0;
-        event.view_offset = event.offset;
-        wt_record_posix(&event);
-    }
-    errno = error;
-}
-
-/* struct aiocb64 is struct aiocb where off_t has 64 bits. */
-_Static_assert(sizeof(off_t) == 8, "aiocb and aiocb64 differ");
-
-#define AIO(name, OP, type)                                                                                  \
-    WT_EXPORT int name(type *request) {                                                                      \
-        WT_REAL(name);                                                                                       \
-        uint64_t t0 = wt_now();                                                                              \
-        int result = real_##name(request);                                                                   \
-        uint64_t t1 = wt_now();                                                                              \
-        asked(WT_OP_##OP, (const struct aiocb *)request, result, errno, t0, t1);                             \
-        return result;                                                                                       \
-    }
-AIO(aio_read, AIO_READ, struct aiocb)
-AIO(aio_read64, AIO_READ, struct aiocb64)
-AIO(aio_write, AIO_WRITE, struct aiocb)
-AIO(aio_write64, AIO_WRITE, struct aiocb64)
-
-#define AIO_FSYNC(name, type)                                                                                \
-    WT_EXPORT int name(int how, type *request) {                                                             \
-        WT_REAL(name);                                                                                       \
-        uint64_t t0 = wt_now();                                                                              \
-        int result = real_##name(how, request);                                                              \
-        uint64_t t1 = wt_now();                                                                              \
-        asked(WT_OP_AIO_FSYNC, (const struct aiocb *)request, result, errno, t0, t1);                        \
-        return result;                                                                                       \
-    }
-AIO_FSYNC(aio_fsync, struct aiocb)
-AIO_FSYNC(aio_fsync64, struct aiocb64)
-
-#define LIO_LISTIO(name, type)                                                                               \
-    WT_EXPORT int name(int mode, type *const list[], int n, struct sigevent *event) {                        \
-        WT_REAL(name);                                                                                       \
-        uint64_t t0 = wt_now();                                                                              \
-        int result = real_##name(mode, list, n, event);                                                      \
-        uint64_t t1 = wt_now();                                                                              \
-        int error = errno;                                                                                   \
-        for (int i = 0; i < n; i++) {                                                                        \
-            if (list[i] != NULL && list[i]->aio_lio_opcode != LIO_NOP) {                                     \
-                asked(list[i]->aio_lio_opcode == LIO_READ ? WT_OP_AIO_READ : WT_OP_AIO_WRITE,                \
-                      (const struct aiocb *)list[i], result, error, t0, t1);                                 \
-            }                                                                                                \
-        }                                                                                                    \
-        errno = error;                                                                                       \
-        return result;                                                                                       \
-    }
-LIO_LISTIO(lio_listio, struct aiocb)
-LIO_LISTIO(lio_listio64, struct aiocb64)

@@ -53,6 +53,9 @@ static inline struct wt_ofd *wt_ofd_of(int fd) {
     return index < 0 ? NULL : wt_ofd_slow(fd);
 }
 
+/* ---- asynchronous.c ---- */
+extern _Thread_local bool wt_submitting; /* this thread is in an io_submit that is recorded */
+
 /* ---- stdio.c ---- */
 void wt_stdio_start(void);
 
