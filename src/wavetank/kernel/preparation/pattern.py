@@ -29,10 +29,21 @@ def pattern() -> bytes:
     return z.astype("<u8").tobytes()
 
 
+@cache
+def _repeated() -> memoryview:
+    """So many periods that a block of any file's lies in them."""
+    return memoryview(pattern() * (_BLOCK // PERIOD + 1))
+
+
+def part(file_id: int, offset: int, n: int) -> memoryview:
+    """Bytes [offset, offset + n) of a file, 8 MB at most."""
+    start = (offset + file_id * FILE_STEP) % PERIOD
+    return _repeated()[start : start + n]
+
+
 def content(file_id: int, size_bytes: int) -> Iterator[memoryview]:
     """The first ``size_bytes`` bytes of a file, in pieces of some megabytes."""
-    shift = file_id * FILE_STEP % PERIOD
-    block = memoryview((pattern() * (_BLOCK // PERIOD + 1))[shift : shift + _BLOCK])
+    block = part(file_id, 0, _BLOCK)
     while size_bytes > 0:
         yield block[:size_bytes]
         size_bytes -= min(size_bytes, _BLOCK)

@@ -1,8 +1,12 @@
+import errno
+import os
+import threading
 from pathlib import Path
 
 import kernel_models as km
 import pytest
 
+from waiting import HANG_S
 from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
@@ -94,3 +98,44 @@ def test_too_little_space_is_said_before_anything_is_written(kernel, root):
     with pytest.raises(KernelError, match=r"needs 1024.0 PiB \(input files 1024.0 PiB\)"):
         prepare_files(kernel.model_copy(update={"files": files}), root)
     assert list(root.iterdir()) == []
+
+
+N_FILES = 40
+
+
+@pytest.fixture
+def many(kernel: Kernel) -> Kernel:
+    """A kernel of many inputs, the first of which is empty."""
+    files = (
+        kernel.files[0].model_copy(update={"name": f"in{number}", "prepare_bytes": 1000 * number})
+        for number in range(N_FILES)
+    )
+    return kernel.model_copy(update={"files": tuple(files)})
+
+
+def test_inputs_wait_for_storage_together_and_all_are_there_at_the_end(many, root, monkeypatch):
+    """Each flush waits for another one: one by one they would wait for ever."""
+    two, synced = threading.Barrier(2), {}
+
+    def sync(fd: int) -> None:
+        two.wait(HANG_S)
+        facts = os.fstat(fd)
+        synced[facts.st_ino] = facts.st_size
+
+    monkeypatch.setattr("wavetank.kernel.preparation.input_files.os.fsync", sync)
+    monkeypatch.setattr("wavetank.kernel.preparation.input_files.write_whole", lambda *_: None)
+    prepare_files(many, root)
+    assert sorted(synced.values()) == [1000 * number for number in range(N_FILES)]
+    assert {(root / f"in{number}").stat().st_ino for number in range(N_FILES)} == set(synced)
+
+
+@pytest.mark.parametrize("failing", [0, 20, N_FILES - 1])
+def test_an_input_that_does_not_reach_storage_is_an_error(many, root, monkeypatch, failing):
+    def sync(fd: int) -> None:
+        if os.fstat(fd).st_size == 1000 * failing:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr("wavetank.kernel.preparation.input_files.os.fsync", sync)
+    monkeypatch.setattr("wavetank.kernel.preparation.input_files.write_whole", lambda *_: None)
+    with pytest.raises(KernelError, match=r"cannot prepare the kernel's files in .*Input/output"):
+        prepare_files(many, root)
