@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 from fixed_point_run import Round, assert_equal, go_round
-from tracer_run import FAMILIES, PROGRAMS, compile_c, need
+from replay_run import replay
+from tracer_run import FAMILIES, PROGRAMS, calls, compile_c, need
 
+from waiting import HANG_S
+from wavetank.kernel.execution.replay import ReplayOptions
 from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.program import FileStep
 from wavetank.model.document.step_walks import flat
+from wavetank.trace.reader import read_trace
 
 
 def around(case: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Round:
@@ -118,3 +122,37 @@ def test_records_of_a_fortran_program_are_sought_where_they_were(tmp_path, monke
     found = go_round("openmpi", argv, tmp_path, monkeypatch)
     assert_equal(found)
     assert compare_models(found.model, found.again).differences == ()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tiles_that_lie_over_each_other_are_replayed_where_they_lay(family, tmp_path, monkeypatch):
+    """Columns of a matrix: a tile reaches over all behind it."""
+    compiler, _, starter = FAMILIES[family]
+    need(f"libwavetank-trace-{family}.so", compiler, starter[0])
+    program = compile_c("columns.c", tmp_path / "program", compiler=compiler)
+    rows, columns, ranks, cell = 30, 12, 2, 48
+    argv = [*starter, "-n", str(ranks), str(program), str(rows), str(columns)]
+    found = go_round(family, argv, tmp_path, monkeypatch)
+    assert_equal(found)
+    assert compare_models(found.model, found.again).differences == ()
+    certificate = replay_fidelity(found.kernel, found.model)
+    assert [one.differences for one in certificate if not (one.exact or one.left_to_mpi)] == []
+    size = rows * columns * ranks * cell
+    assert (tmp_path / "root" / "columns.dat").stat().st_size == size
+    (tmp_path / "verified").mkdir()
+    options = ReplayOptions(verify=True, timeout_s=HANG_S)
+    verified, _ = replay(found.model, tmp_path / "verified", family, options)
+    assert verified.failure is None
+    # columns, a half and one that is sought, on each rank; those by the shared pointer are not
+    moved = (2 * columns + 3) * ranks * rows * cell // 2
+    assert verified.settings["verified_bytes"] == str(moved)
+    # The trace has places of shared-pointer calls, which a model leaves out: half a column is 15 cells.
+    row = columns * ranks * cell
+    by_shared = [
+        call.offset
+        for call in calls(read_trace(tmp_path / "first.trace"))
+        if call.op == "MPI_File_read_shared"
+    ]
+    assert by_shared == [
+        half * rows // 2 * row + column * cell for column in range(columns) for half in range(2)
+    ]

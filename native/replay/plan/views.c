@@ -23,9 +23,19 @@ int64_t wt_piece_in_file(const struct plan_view *view, int64_t position, int64_t
     return tile + view->run_offsets[i] + rest;
 }
 
-int64_t wt_place_in_file(const struct plan_view *view, int64_t position) {
+static int64_t place_in_file(const struct plan_view *view, int64_t position) {
     int64_t length;
     return wt_piece_in_file(view, position, &length);
+}
+
+int64_t wt_end_in_file(const struct plan_view *view, int64_t position, int64_t size) {
+    const int64_t last = position + size - 1, end = place_in_file(view, last) + 1;
+    const int64_t tile = has_pieces(view) ? last / view->visible * view->visible : 0;
+    if (position >= tile) {
+        return end;
+    }
+    const int64_t before = place_in_file(view, tile - 1) + 1;
+    return before > end ? before : end;
 }
 
 int64_t wt_position_in_view(const struct plan_view *view, int64_t offset) {

@@ -8,7 +8,9 @@
 /* The offset in the file of a position, and for how many bytes the file goes on from there as the view does.
  */
 int64_t wt_piece_in_file(const struct plan_view *view, int64_t position, int64_t *length);
-int64_t wt_place_in_file(const struct plan_view *view, int64_t position);
+
+/* Behind the highest byte of an operation: a tile may reach over those behind it. */
+int64_t wt_end_in_file(const struct plan_view *view, int64_t position, int64_t size);
 
 /* The position of which the offset in the file is given, the first one where tiles lie over each other; the
  * offset itself where the view does not show it. */

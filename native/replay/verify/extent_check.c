@@ -27,7 +27,7 @@ void wt_extent_start(const struct plan *plan) {
 
 void wt_extent_note(const struct open_file *f, bool reads, int64_t position, int64_t size) {
     int64_t *end = &ends[f->file - the_plan->files][reads ? OF_READS : OF_WRITES];
-    int64_t last = wt_place_in_file(f->view, position + size - 1) + 1;
+    int64_t last = wt_end_in_file(f->view, position, size);
     if (size > 0 && last > *end) {
         *end = last;
     }

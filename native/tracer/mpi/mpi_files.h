@@ -10,6 +10,7 @@ struct wt_mpi_file {
     MPI_File key;
     int32_t file, handle, view;
     int64_t displacement, etype_size;
+    int64_t pointer;         /* the individual pointer by our own count, bytes of the view; WT_UNKNOWN */
     struct wt_pending split; /* the split collective call under way, of which a file has one at most */
     bool used;               /* now or before: the search goes on behind it */
 };

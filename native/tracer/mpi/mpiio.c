@@ -107,6 +107,7 @@ WT_MPI_WRAPPER(File_set_view,
                        file->etype_size = size_of_type(etype);
                        file->displacement = displacement;
                        file->view = wt_view_make(displacement, etype, filetype);
+                       file->pointer = 0;
                        if (info != wt_mpi.info_null) {
                            event.arg = wt_mpi_hints_given(file, info, WT_HINTS_WITH_VIEW) + 1;
                            wt_mpi_hints_in_force(file);
@@ -134,6 +135,10 @@ WT_MPI_WRAPPER(File_seek, (MPI_File fh, MPI_Offset offset, int whence), (fh, off
     struct wt_mpi_file *file = wt_mpi_file_find(fh);
     struct wt_call call = wt_call_begin();
     int status = real_File_seek(fh, offset, whence);
+    if (file != NULL && status == MPI_SUCCESS) {
+        int64_t by = offset * file->etype_size, from = whence == MPI_SEEK_SET ? 0 : file->pointer;
+        file->pointer = whence == MPI_SEEK_END || from < 0 ? WT_UNKNOWN : from + by;
+    }
     wt_mpi_file_record(WT_OP_FILE_SEEK, file, &call, status,
                        file != NULL ? in_file(file, wt_mpi_pointer(file)) : WT_UNKNOWN, whence_of(whence));
     return status;

@@ -15,9 +15,14 @@ static int64_t size_of_type(MPI_Datatype type) {
     return size;
 }
 
+/* The MPI library tells it, but for views whose tiles reach over those behind them: of these ROMIO tells the
+ * first position that lies as high in the file, and uses the right one. */
 int64_t wt_mpi_pointer(const struct wt_mpi_file *file) {
     static __typeof__(MPI_File_get_position) *get;
     MPI_Offset position = 0;
+    if (file != NULL && wt_view_reaches_over(file->view)) {
+        return file->pointer;
+    }
     if (get == NULL) {
         get = (__typeof__(get))wt_mpi_real("MPI_File_get_position");
     }
@@ -36,11 +41,12 @@ struct data_call {
     struct wt_mpi_file *file;
     struct wt_call call;
     int64_t view_offset;
-    bool watching;
+    bool watching, moves_pointer;
 };
 
 static struct data_call begin(MPI_File fh, enum place place, MPI_Offset offset) {
-    struct data_call d = {.file = wt_mpi_file_find(fh), .view_offset = WT_UNKNOWN};
+    struct data_call d = {
+        .file = wt_mpi_file_find(fh), .view_offset = WT_UNKNOWN, .moves_pointer = place == PLACE_OWN_POINTER};
     if (d.file != NULL && place == PLACE_GIVEN) {
         d.view_offset = (int64_t)offset * d.file->etype_size;
     } else if (d.file != NULL && place == PLACE_OWN_POINTER) {
@@ -55,7 +61,7 @@ static struct data_call begin(MPI_File fh, enum place place, MPI_Offset offset) 
 /* Leaves the row. status NULL: it comes later, and what is asked for is taken to be moved until then. */
 static struct wt_pending end(const struct data_call *d, uint32_t op, int result, int64_t count,
                              MPI_Datatype type, const MPI_Status *status) {
-    const struct wt_mpi_file *file = d->file;
+    struct wt_mpi_file *file = d->file;
     struct wt_event event = wt_mpi_event(op, &d->call, result);
     int64_t first = d->watching ? wt_watch_end() : WT_UNKNOWN;
     if (file == NULL || !wt_level_mpiio) {
@@ -70,6 +76,9 @@ static struct wt_pending end(const struct data_call *d, uint32_t op, int result,
     event.size = count * item;
     event.arg = wt_memory_of(count, type, item);
     event.moved = result != MPI_SUCCESS ? 0 : status != NULL ? wt_moved(status, event.size) : event.size;
+    if (d->moves_pointer) {
+        file->pointer = place < 0 ? WT_UNKNOWN : place + event.moved;
+    }
     event.offset = place < 0 ? WT_UNKNOWN : wt_view_to_file(file->view, file->displacement, place);
     event.view_offset = file->view >= 0 ? place : event.offset;
     struct wt_pending pending = {.file = file->file, .handle = file->handle, .asked = event.size};

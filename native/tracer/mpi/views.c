@@ -129,6 +129,14 @@ int32_t wt_view_of_memory(MPI_Datatype type) {
     return number;
 }
 
+bool wt_view_reaches_over(int32_t number) {
+    if (number < 0) {
+        return false;
+    }
+    const struct wt_run *last = &wt_type_runs[views[number].first + views[number].n - 1];
+    return last->offset + last->length > views[number].extent;
+}
+
 /* The last run that begins at a place or before it; by its place in the tile, or in the view. */
 static const struct wt_run *run_at(const struct view *view, int64_t place, bool in_view) {
     uint32_t low = 0, high = view->n;
@@ -157,8 +165,8 @@ int64_t wt_view_to_file(int32_t number, int64_t displacement, int64_t view_offse
     return view->displacement + tile * view->extent + run->offset + rest - run->before;
 }
 
-#define TILES_BACK 8 /* a tile may reach over the ones behind it (a resized file type) */
-
+/* A tile may reach over those behind it (a resized file type): the first position that shows the byte counts,
+ * as in the replay. */
 int64_t wt_view_from_file(int32_t number, int64_t displacement, int64_t offset) {
     if (number == WT_VIEW_NONE) {
         return offset - displacement;
@@ -167,14 +175,18 @@ int64_t wt_view_from_file(int32_t number, int64_t displacement, int64_t offset) 
         return WT_UNKNOWN;
     }
     const struct view *view = &views[number];
-    int64_t place = offset - view->displacement;
-    int64_t tile = place / view->extent;
-    for (int i = 0; i < TILES_BACK && tile >= 0; i++, tile--) {
-        int64_t rest = place - tile * view->extent;
-        const struct wt_run *run = run_at(view, rest, false);
-        if (rest >= run->offset && rest < run->offset + run->length) {
-            return tile * view->size + run->before + rest - run->offset;
+    const int64_t place = offset - view->displacement;
+    const bool over = wt_view_reaches_over(number);
+    const struct wt_run *run = over ? &wt_type_runs[view->first] : run_at(view, place % view->extent, false);
+    int64_t found = WT_UNKNOWN;
+    for (uint32_t left = place < 0 ? 0 : over ? view->n : 1; left > 0; left--, run++) {
+        int64_t in_run = place - run->offset;
+        /* the first tile whose run reaches the byte */
+        int64_t tile = in_run < run->length ? 0 : (in_run - run->length) / view->extent + 1;
+        int64_t rest = in_run - tile * view->extent, position = tile * view->size + run->before + rest;
+        if (rest >= 0 && rest < run->length && (found < 0 || position < found)) {
+            found = position;
         }
     }
-    return WT_UNKNOWN;
+    return found;
 }

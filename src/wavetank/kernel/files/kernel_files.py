@@ -16,6 +16,7 @@ from wavetank.kernel.files.beforehand import Evidence, evidence_of
 from wavetank.model.document.file import ROOT, ModelFile, plain_name
 from wavetank.model.document.file_members import Members
 from wavetank.model.document.model import View
+from wavetank.model.document.offsets import ViewPositions
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, Run
 from wavetank.model.document.program import FileStep, Program
 from wavetank.model.document.step_walks import file_steps
@@ -257,7 +258,7 @@ def _read_first(file: ModelFile, phases: Sequence[Phase], views: Sequence[View])
 
 
 def _end_in_views(phase: Phase, index: int, views: Sequence[View]) -> int | None:
-    """The same through MPI file views: the last visible byte that is moved lies in some tile."""
+    """The same through MPI file views. Repetitions that lie apart count with what is between them."""
     offsets = (phase.offset_view or phase.offset)[index]
     ends = []
     for number, rank in enumerate(phase.ph_processid):
@@ -265,21 +266,9 @@ def _end_in_views(phase: Phase, index: int, views: Sequence[View]) -> int | None
         runs = member_runs(phase, index, rank, offsets)
         if runs is None or view_id is None or view_id < 0:
             return None
-        ends.append(_absolute_end(views[view_id], max(map(_run_end, runs), default=0)))
+        positions = ViewPositions(views[view_id])
+        ends += [positions.end(_run_begin(run), _run_end(run)) for run in runs]
     return max(ends, default=0)
-
-
-def _absolute_end(view: View, position: int) -> int:
-    """Where in the file the byte before a position of a view ends."""
-    visible = sum(view.run_lengths)
-    if position <= 0 or visible == 0:
-        return 0
-    tile, rest = divmod(position - 1, visible)
-    for offset, length in zip(view.run_offsets, view.run_lengths, strict=True):
-        if rest < length:
-            return view.displacement + tile * view.extent + offset + rest + 1
-        rest -= length
-    raise AssertionError("a position is beyond its own tile")
 
 
 def _end(phase: Phase, index: int) -> int | None:
@@ -306,6 +295,10 @@ def _listed_end(offsets: ListedOffsets) -> int:
     end = offset + (count - 1) * disp + last
     ends = np.where(count == 1, end, np.maximum(end, whole))
     return int(ends.max()) if len(ends) else 0
+
+
+def _run_begin(run: Run) -> int:
+    return run.offset + min(0, (run.count - 1) * run.disp)
 
 
 def _run_end(run: Run) -> int:

@@ -245,15 +245,42 @@ def _highest_offsets(
     values, inverse = np.unique(pairs, return_inverse=True)
     ends = np.zeros(len(values), dtype=np.int64)
     np.maximum.at(ends, inverse, end)
-    for pair, top in zip(values.tolist(), ends.tolist(), strict=True):
+    for number, (pair, top) in enumerate(zip(values.tolist(), ends.tolist(), strict=True)):
         file, view = divmod(pair, len(views) + 1)
         if (so_far := highest[file]) is None:
             continue
         if view:
-            last_byte = ViewPositions(views[view - 1]).absolute(top - 1)
-            top = 0 if last_byte is None else last_byte + 1  # noqa: PLW2901
+            positions = ViewPositions(views[view - 1])
+            if positions.tiles_reached_over:
+                rows = index[inverse == number].tolist()
+                top = max([_end_in_view(data, row, positions) for row in rows])  # noqa: PLW2901
+            else:
+                top = positions.end(top - 1, top)  # noqa: PLW2901
         highest[file] = max(so_far, top)
     return highest
+
+
+def _end_in_view(data: DataRows, row: int, positions: ViewPositions) -> int:
+    """How far the operations of a row reach in a file whose view has tiles that reach over those behind them.
+
+    Of operations that lie apart those in the last such tiles are looked at.
+    """
+    count, size, moved, first, disp = (
+        int(column[row])
+        for column in (data.count, data.size, data.moved, data.view_offset, data.view_disp)
+    )
+    if disp == size:
+        return positions.end(first, first + moved)
+    some = (positions.tiles_reached_over + 1) * positions.visible // max(abs(disp), 1) + 2
+    numbers = range(max(count - some, 0), count) if disp > 0 else range(min(count, some))
+    last_moved = moved - (count - 1) * size
+    return max(
+        [
+            positions.end(at, at + (last_moved if number == count - 1 else size))
+            for number in numbers
+            for at in (first + number * disp,)
+        ]
+    )
 
 
 def _listed_end(data: DataRows, row: int) -> int:
