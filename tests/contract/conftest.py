@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from contract_clusters import CLUSTERS, IN_AWS, spec_of
+from contract_clusters import CLOUD, CLUSTERS, spec_of
+from emulated_account import account_of
 from leftovers import Traces, marked, skip_unless_possible, up
 
 from wavetank.cluster import deploy
@@ -15,10 +16,8 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directories
 from wavetank.errors import ClusterError
 
-if IN_AWS:
-    from aws_account import without_waits
-
-    without_waits()
+if CLOUD is not None:
+    account_of(CLOUD).without_waits()
 
 
 @pytest.fixture(scope="module", params=marked(CLUSTERS))

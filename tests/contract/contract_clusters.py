@@ -7,6 +7,8 @@ import os
 import tempfile
 from typing import Any
 
+from emulated_account import MOUNT, account_of
+
 from wavetank.cluster.spec import ClusterSpec
 
 INSTANCE = {
@@ -94,40 +96,39 @@ if SSH:
         ),
     }
 
-# Set by clouds/aws_loopback.py, which runs this suite where instances are nodes.
-IN_AWS = "WAVETANK_TEST_AWS" in os.environ
-AWS: dict[str, Any] = {
-    "provider": "aws",
-    "instance": {"name": "c5.large"},
-    "cloud": {"region": "us-east-1", "ttl": "2 h", "budget": "5 USD", "ssh_from": "192.0.2.0/24"},
-}
-OWN_IMAGE = "ami-12c6146b"  # of the emulator
-
-
-def aws_cluster(file_system: dict[str, Any], n_io: int, **cloud: str) -> dict[str, Any]:
-    """Instances with a file system of ours."""
-    return {
-        **AWS,
-        "nodes": {"compute": 2, "io": n_io},
-        "file_system": {"mount": "/made-by-aws/mount", **file_system},
-        "cloud": {**AWS["cloud"], **cloud},
-    }
-
-
-AWS_CLUSTERS = {
-    # an image of somebody's own: on debian-12 the kernel's server is preferred, and nodes have none
-    "aws-nfs": aws_cluster({"kind": "nfs"}, 1, image=OWN_IMAGE),
-    "aws-glusterfs": aws_cluster({"kind": "glusterfs"}, 2),
-    "aws-cephfs": aws_cluster({"kind": "cephfs"}, 2),
-    "aws-gateway": aws_cluster(
-        {"kind": "gateway", "behind": "glusterfs", "gateways": 1}, 2, image=OWN_IMAGE
+# Of clusters whose machines are made by an emulated cloud: file systems, I/O nodes, and what else. On an image of somebody's own where
+# packages of known images are not as the nodes have them: nodes have no kernel's NFS server, and no distribution has OrangeFS.
+IN_CLOUDS: dict[str, tuple[dict[str, Any], int, bool]] = {
+    "nfs": ({"kind": "nfs"}, 1, True),
+    "glusterfs": ({"kind": "glusterfs"}, 2, False),
+    "cephfs": ({"kind": "cephfs"}, 2, False),
+    "gateway": ({"kind": "gateway", "behind": "glusterfs", "gateways": 1}, 2, True),
+    "orangefs": (
+        {"kind": "orangefs", "prefix": os.environ.get("WAVETANK_TEST_ORANGEFS")}, 2, True,
     ),
-    "aws-orangefs": aws_cluster(  # no distribution has it: an image of one's own does
-        {"kind": "orangefs", "prefix": os.environ.get("WAVETANK_TEST_ORANGEFS")}, 2, image=OWN_IMAGE
-    ),
-}
-if IN_AWS:
-    CLUSTERS = AWS_CLUSTERS
+}  # fmt: skip
+# Of OpenStack, whose nodes see each volume as a disk.
+DEVICES = {"openstack-glusterfs": 2}
+
+
+def cloud_cluster(kind: str) -> dict[str, Any]:
+    """Machines of a cloud with a file system of ours; the kind is CLOUD-FILESYSTEM."""
+    cloud, _, name = kind.partition("-")
+    file_system, n_io, own_image = IN_CLOUDS[name]
+    account = account_of(cloud)
+    body = account.body_of(
+        nodes={"compute": 2, "io": n_io},
+        file_system={"mount": MOUNT, **file_system},
+        cloud=account.OWN_IMAGE if own_image else {},
+        storage={"size": "512 MiB", "devices": DEVICES.get(kind, 1)},
+    )
+    return {key: value for key, value in body.items() if key != "name"}
+
+
+# Set by clouds/cloud_loopback.py, which runs this suite where machines are nodes.
+CLOUD = os.environ.get("WAVETANK_TEST_CLOUD")
+if CLOUD is not None:
+    CLUSTERS = {f"{CLOUD}-{name}": cloud_cluster(f"{CLOUD}-{name}") for name in IN_CLOUDS}
 
 
 def spec_of(kind: str, suffix: str) -> ClusterSpec:
@@ -137,6 +138,6 @@ def spec_of(kind: str, suffix: str) -> ClusterSpec:
             "name": os.environ.get("WAVETANK_TEST_NAME", f"t{os.getpid()}-{suffix}"),
             "instance": INSTANCE,
             "storage": {"size": "512 MiB"},
-            **{**AWS_CLUSTERS, **CLUSTERS}[kind],
+            **(CLUSTERS.get(kind) or cloud_cluster(kind)),
         }
     )

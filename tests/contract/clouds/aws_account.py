@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from emulated_account import Elsewhere, Emulator, QuickClock, ask, create
+from emulated_account import Elsewhere, Emulator, QuickClock, ask, create, wait_for_none
 
 from wavetank.cluster.clouds.aws.account import Account
-from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.spec import ClusterSpec
 
 __all__ = ["Elsewhere", "Emulator", "QuickClock", "ask", "create"]  # of all clouds
+OWN_IMAGE = {"image": "ami-12c6146b"}  # terms of a cluster whose image has all that is needed
 EMULATOR = Path(__file__).parent / "aws_emulator.py"
 # Not credentials: the emulator takes any. The file names keep those of whoever runs the tests out.
 ENVIRONMENT = {
@@ -28,8 +29,25 @@ SECRETS = (ENVIRONMENT["AWS_SECRET_ACCESS_KEY"], ENVIRONMENT["AWS_SESSION_TOKEN"
 
 def without_waits() -> None:
     """Have this process wait for no account: the emulator shows everything at once."""
-    Account.pause = lambda self, n_before: None  # type: ignore[method-assign]
-    CloudProvider.clock = QuickClock()
+    wait_for_none(Account)
+
+
+def account_class() -> type[Account]:
+    return Account
+
+
+def makes_machines(words: Sequence[str]) -> bool:
+    return words[1] == "RunInstances"
+
+
+def is_step(words: Sequence[str]) -> bool:
+    """Each call."""
+    return bool(words)
+
+
+def environment(url: str) -> dict[str, str]:
+    """By which the emulator at a URL is found."""
+    return {**ENVIRONMENT, "AWS_ENDPOINT_URL": url}
 
 
 def body_of(name: str = "lab", **changes: Any) -> dict[str, Any]:

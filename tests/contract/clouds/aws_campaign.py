@@ -1,7 +1,7 @@
 """A program that runs a campaign on instances, and runs it again to its end: in the first run the cloud takes one of them back, and the
 credentials expire in the last measurement.
 
-Usage: aws_campaign.py FOLDER KERNEL KERNEL-FOR-FIO NAME LOST, as a command of aws_loopback.py. Prints what was said and found as JSON.
+Usage: aws_campaign.py FOLDER KERNEL KERNEL-FOR-FIO NAME LOST, as a command of cloud_loopback.py. Prints what was said and found as JSON.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from aws_account import ask, body_of, without_waits
+from aws_account import OWN_IMAGE, ask, body_of, without_waits
 from click.testing import CliRunner, Result
+from emulated_account import MOUNT
 
 from wavetank.campaign import run as campaign_run
 from wavetank.cli.main import cli
@@ -22,14 +23,14 @@ from wavetank.cluster import registry
 from wavetank.cluster.clouds import engine
 from wavetank.cluster.state import directory_of
 
-URL = os.environ["WAVETANK_TEST_AWS"]
+URL = os.environ["WAVETANK_TEST_CLOUD_URL"]
 TAKEN = "Server.SpotInstanceTermination", "Spot instance termination"
 
 
 def clusters(name: str) -> list[dict[str, Any]]:
     """Two that come up, and one that its budget forbids."""
-    mount = {"mount": "/made-by-aws/mount"}
-    own_image = {"image": "ami-12c6146b", "spot": True}  # nodes have no kernel's NFS server
+    mount = {"mount": MOUNT}
+    own_image = {**OWN_IMAGE, "spot": True}  # nodes have no kernel's NFS server
     return [
         body_of(f"{name}-nfs", file_system={"kind": "nfs", **mount}, cloud=own_image),
         body_of(f"{name}-gluster", file_system={"kind": "glusterfs", **mount}),

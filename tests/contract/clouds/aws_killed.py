@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 import boto3
-from aws_account import ENVIRONMENT, LUSTRE, NFS_BY_AWS, REAPER, served_of, spec_of
+from aws_account import LUSTRE, NFS_BY_AWS, REAPER, environment, served_of, spec_of
 from emulated_account import Elsewhere
 from killed_calls import Killed, Kills
 
@@ -27,10 +27,6 @@ FIRST_OF_SERVED = {
     "prune": ("CreateFileSystem",),
     "down": ("DeleteFileSystem", "DeleteMountTarget"),
 }
-
-
-def environment(url: str) -> dict[str, str]:
-    return {**ENVIRONMENT, "AWS_ENDPOINT_URL": url}
 
 
 def main() -> None:

@@ -11,10 +11,13 @@ from typing import Any
 
 import pytest
 from aws_account import EMULATOR, ENVIRONMENT, Emulator, QuickClock
+from contract_clusters import spec_of
+from leftovers import skip_unless_possible
 from openstack_account import NOVA, STANDIN, environment
 from recorded_hosts import Recorder
 
 from waiting import between_looks
+from wavetank.cluster import deploy
 from wavetank.cluster.clouds import engine, provider
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
@@ -164,3 +167,16 @@ def recorders(monkeypatch: pytest.MonkeyPatch) -> dict[str, Recorder]:
     monkeypatch.setattr(hosts, "examine", lambda spec, needs: [])
     monkeypatch.setattr(nfs_mount, "missing_program", lambda spec, kind: [])
     return found
+
+
+@pytest.fixture
+def machines(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[deploy.DeployedCluster]:
+    """As many nodes as the test wants machines of a cloud."""
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
+    body = spec_of("local-none", "cloud").model_dump(mode="json")
+    spec = ClusterSpec.model_validate(body | {"nodes": {"compute": request.param}})
+    skip_unless_possible(spec)
+    with deploy.deployed(spec) as up:
+        yield up

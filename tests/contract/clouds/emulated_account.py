@@ -3,18 +3,58 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
-from typing import Any
+from typing import Any, Protocol
 
 from wavetank.cluster import deploy, registry
+from wavetank.cluster.clouds.census import holdings
+from wavetank.cluster.clouds.engine import remove_all
+from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
+
+MOUNT = "/made-by-cloud/mount"  # of clusters whose machines are nodes
+
+
+class AccountOfTests(Protocol):
+    """What the modules aws_account and openstack_account have: an account of a cloud, and clusters in it.
+
+    Attributes:
+        OWN_IMAGE: terms of a cluster whose image has all that is needed.
+    """
+
+    OWN_IMAGE: dict[str, str]
+
+    def environment(self, url: str) -> dict[str, str]:
+        """By which the account at a URL is found."""
+
+    def without_waits(self) -> None:
+        """Have this process wait for no account: emulators show everything at once."""
+
+    def body_of(self, name: str = "lab", **changes: Any) -> dict[str, Any]:
+        """A small cluster."""
+
+    def account_class(self) -> Any:
+        """Class whose method ``call`` makes each call."""
+
+    def makes_machines(self, words: Sequence[str]) -> bool:
+        """Whether a call, by its words, makes machines."""
+
+    def is_step(self, words: Sequence[str]) -> bool:
+        """Whether a process is killed after a call."""
+
+
+def account_of(provider: str) -> AccountOfTests:
+    """That of a provider. Only its cloud's library is loaded."""
+    found: AccountOfTests = importlib.import_module(f"{provider}_account")  # type: ignore[assignment]
+    return found
 
 
 class Emulator:
@@ -93,6 +133,12 @@ class QuickClock:
         self.between_looks()
 
 
+def wait_for_none(account: type) -> None:
+    """Have this process wait neither for an account of this class nor by the clock."""
+    account.pause = lambda self, n_before: None  # type: ignore[attr-defined]
+    CloudProvider.clock = QuickClock()
+
+
 class Elsewhere(Emulator):
     """The emulator of whoever called this program."""
 
@@ -103,6 +149,18 @@ class Elsewhere(Emulator):
         """End it, where it is a copy."""
         with contextlib.suppress(OSError, HTTPException):  # it ends without an answer
             self._ask("end")
+
+
+def prune_all(spec: ClusterSpec) -> None:
+    """Remove all that an account has of any cluster, as prune does; what was asked for is shown by now.
+
+    Args:
+        spec: a cluster of the account's region.
+    """
+    assert spec.cloud is not None
+    cloud = registry.cloud(spec.provider, spec.cloud.region)
+    for each in holdings(cloud):
+        remove_all(cloud, each.key, QuickClock())
 
 
 def create(spec: ClusterSpec) -> None:

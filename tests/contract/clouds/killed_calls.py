@@ -24,13 +24,11 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from emulated_account import Elsewhere, QuickClock, create
+from emulated_account import Elsewhere, QuickClock, create, prune_all
 
 from waiting import between_looks
-from wavetank.cluster import deploy, registry
+from wavetank.cluster import deploy
 from wavetank.cluster.clouds import engine
-from wavetank.cluster.clouds.census import holdings
-from wavetank.cluster.clouds.engine import remove_all
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.remote import hosts
 from wavetank.cluster.spec import ClusterSpec
@@ -184,11 +182,7 @@ class Kills:
         """As on another machine: nothing is known but what the account has."""
         if directory_of("lab").path.exists():
             directory_of("lab").erase()
-        terms = self.of.spec.cloud
-        assert terms is not None
-        cloud = registry.cloud(self.of.spec.provider, terms.region)
-        for each in holdings(cloud):
-            remove_all(cloud, each.key, QuickClock())
+        prune_all(self.of.spec)
 
     def point_to(self, aws: Elsewhere, folder: Path) -> None:
         """Have what comes use this account, and keep its clusters there."""

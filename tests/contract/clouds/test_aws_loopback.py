@@ -3,67 +3,32 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
-from contract_clusters import spec_of
-from leftovers import marked, skip_unless_possible
+from loopback_runs import (
+    contracts_hold,
+    in_cloud,
+    kills_asked_for,
+    kills_leave_nothing,
+    kinds,
+    marks,
+    skip_where_not_packaged,
+)
 from tracer_run import FAMILIES, compile_c
 
 from waiting import HANG_S
 from wavetank.cluster import deploy
-from wavetank.cluster.spec import ClusterSpec
 
-PROGRAM = Path(__file__).with_name("aws_loopback.py")
-
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.skipif(
-        any(shutil.which(name, path="/usr/sbin:/usr/bin") is None for name in ("sshd", "sudo")),
-        reason="sshd or sudo is not installed",
-    ),
-]
-
-
-@pytest.fixture
-def machines(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[deploy.DeployedCluster]:
-    """As many nodes as the test wants instances."""
-    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
-    body = spec_of("local-none", "cloud").model_dump(mode="json")
-    spec = ClusterSpec.model_validate(body | {"nodes": {"compute": request.param}})
-    skip_unless_possible(spec)
-    with deploy.deployed(spec) as up:
-        yield up
-
-
-def in_aws(machines: deploy.DeployedCluster, *command: str) -> str:
-    """Run a command with the account; what it printed. Nothing is left in the account."""
-    argv = [*machines.launcher_prefix, sys.executable, str(PROGRAM), machines.name]
-    done = subprocess.run(
-        [*argv, *command], capture_output=True, text=True, check=False, timeout=1.9 * HANG_S
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    *said, left = done.stdout.splitlines()
-    assert json.loads(left) == []
-    return "\n".join(said)
-
-
+pytestmark = marks
 # Both suites with one file system, without what hosts over ssh show; of the others, of the first suite, what differs from it.
-# WAVETANK_TEST_AWS_CHOSEN names other tests for all: "aws-" is all of both suites with each.
-CHOSEN = os.environ.get("WAVETANK_TEST_AWS_CHOSEN")
 CHOSEN_OF = {
     "aws-nfs": "aws-nfs",
     "aws-glusterfs": "placed or global or settings",
@@ -71,74 +36,31 @@ CHOSEN_OF = {
     "aws-gateway": "placed",
     "aws-orangefs": "placed",
 }
-SUITES = ("test_cluster_contract.py", "test_cluster_run_contract.py")
+WHOLE = ("aws-nfs",)
 
 
 @pytest.fixture
 def possible(kind: str) -> None:
-    """Skip where a package is missing that no distribution has, before there are nodes."""
-    spec = spec_of(kind, "aws")
-    if spec.file_system.kind == "orangefs" and spec.file_system.prefix is None:
-        pytest.skip("OrangeFS is not in Debian: WAVETANK_TEST_ORANGEFS names its prefix")
+    skip_where_not_packaged(kind)
 
 
-def suites_of(kind: str) -> tuple[str, ...]:
-    return SUITES if CHOSEN or kind == "aws-nfs" else SUITES[:1]
-
-
-def instances_of(kind: str) -> int:
-    """Of a cluster for each suite."""
-    return len(suites_of(kind)) * len(spec_of(kind, "aws").node_names())
-
-
-@pytest.mark.parametrize(
-    ("machines", "kind"),
-    [
-        pytest.param(instances_of(kind), kind, id=kind, marks=of.marks)
-        for kind, of in zip(CHOSEN_OF, marked(CHOSEN_OF), strict=True)
-    ],
-    indirect=["machines"],
-)
+@pytest.mark.parametrize(("machines", "kind"), kinds(CHOSEN_OF, WHOLE), indirect=["machines"])
 def test_the_contracts_hold_on_instances(
     possible: None, machines: deploy.DeployedCluster, kind: str
 ) -> None:
-    suites = [str(Path(__file__).parents[1] / name) for name in suites_of(kind)]
-    chosen = f"{kind} and ({CHOSEN or CHOSEN_OF[kind]})"
-    options = ["-q", "-x", "-rs", "-p", "no:cacheprovider", "-k", chosen]
-    said = in_aws(machines, sys.executable, "-m", "pytest", *options, *suites)
-    assert "passed" in said
-
-
-KILLS = os.environ.get("WAVETANK_TEST_AWS_KILLS", "22,40").replace("all", "")
+    contracts_hold(machines, kind, CHOSEN_OF[kind], WHOLE)
 
 
 @pytest.mark.parametrize("machines", [4], indirect=True)
 def test_a_tool_killed_at_any_step_on_hosts_leaves_neither_instances_nor_connections_after_down(
     machines: deploy.DeployedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A step is a call to the account or a command on an instance, from the start of the instances on.
-
-    WAVETANK_TEST_AWS_KILLS names the steps; "all": each of them, which takes long.
-    """
-    monkeypatch.setenv("WAVETANK_TEST_AWS_REUSED", "1")
-    program = str(Path(__file__).with_name("aws_killed_there.py"))
-    name = machines.name.removesuffix("-cloud")
-    steps = [each for each in KILLS.split(",") if each]
-    found = [
-        json.loads(line)
-        for line in in_aws(machines, sys.executable, program, f"{name}-killed", *steps).splitlines()
-    ]
-    for each in found:
-        assert each["down"][0] == 0, each
-        assert (each["left"], each["folder"], each["scratch"]) == ([], False, []), each
-    if steps:
-        assert [each["status"] for each in found] == [-signal.SIGKILL] * len(steps), found
-    else:
-        assert found[-1]["status"] == 0 and found[-1]["after"].startswith("up after"), found[-1]
+    """A step is a call to the account or a command on an instance, from the start of the instances on."""
+    monkeypatch.setenv("WAVETANK_TEST_CLOUD_REUSED", "1")
+    found = kills_leave_nothing("aws", "down", machines, kills_asked_for("22,40"))
+    assert all(each["scratch"] == [] for each in found), found
     # the kills came when there were instances, volumes, a key and groups
     assert all(each["left_then"] >= 4 for each in found), found
-    for host in machines.compute_hosts:  # what an instance ran went with it
-        assert "ssh" not in host.run(["sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"]).stdout
 
 
 def bt_io(folder: Path) -> list[str]:
@@ -171,7 +93,7 @@ def test_a_campaign_loses_a_cluster_and_its_credentials_and_ranks_all_when_it_is
     program = str(Path(__file__).with_name("aws_campaign.py"))
     name = machines.name.removesuffix("-cloud")
     asked = [str(tmp_path), kernel, for_fio, name, lost]
-    said = json.loads(in_aws(machines, sys.executable, program, *asked))
+    said = json.loads(in_cloud("aws", machines, sys.executable, program, *asked))
     status, output, error = said["first"]
     assert status == 1, error
     # refused by its budget before anything is made

@@ -1,8 +1,8 @@
-"""A program that brings a cluster up on instances that are nodes, is killed (SIGKILL) on the way, and takes it down: a line for each kill.
+"""A program that brings a cluster up on machines that are nodes, is killed (SIGKILL) on the way, and removes it: a line for each kill.
 
-Usage: aws_killed_there.py NAME [STEP...], as a command of aws_loopback.py: killed after these steps, or after each until it comes up whole.
-A step is a call to the account, from the first RunInstances on, or a command on an instance. Those of several instances at once come in any
-order.
+Usage: killed_there.py down|prune NAME [STEP...], as a command of cloud_loopback.py: killed after these steps, or after each until it comes
+up whole. A step is a call to the account, from the first that makes machines on, or a command on a machine; of OpenStack only calls that
+change something. Those of several machines at once come in any order. "down" has the cluster's folder, "prune" does not.
 """
 
 from __future__ import annotations
@@ -20,26 +20,28 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from aws_account import ask, spec_of, without_waits
+from emulated_account import MOUNT, account_of, ask, prune_all
 
 from waiting import until
 from wavetank.cluster import deploy
-from wavetank.cluster.clouds.aws.account import Account
 from wavetank.cluster.remote.host import SshHost
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
 
-URL = os.environ["WAVETANK_TEST_AWS"]
+CLOUD, URL = os.environ["WAVETANK_TEST_CLOUD"], os.environ["WAVETANK_TEST_CLOUD_URL"]
+HERE = account_of(CLOUD)
 
 
 def cluster(name: str) -> ClusterSpec:
     """The smallest one with a file system of its own."""
-    return spec_of(
+    body = HERE.body_of(
         name,
         nodes={"compute": 1, "io": 1},
-        file_system={"kind": "nfs", "mount": "/made-by-aws/mount"},
-        cloud={"image": "ami-12c6146b"},  # nodes have no kernel's NFS server
+        file_system={"kind": "nfs", "mount": MOUNT},
+        storage={"size": "20 GiB"},
+        cloud=HERE.OWN_IMAGE,  # nodes have no kernel's NFS server
     )
+    return ClusterSpec.model_validate(body)
 
 
 class Steps:
@@ -59,14 +61,17 @@ class Steps:
 
 def up(name: str, last: int) -> None:
     """Bring it up, until it is killed."""
-    steps, call, run = Steps(last), Account.call, SshHost.run
+    steps, account, run = Steps(last), HERE.account_class(), SshHost.run
+    call = account.call
 
-    def called(self: Account, service: str, operation: str, **asked: Any) -> dict[str, Any]:
-        steps.counts |= operation == "RunInstances" and not asked.get("DryRun")
+    def called(self: Any, *words: str, **asked: Any) -> dict[str, Any]:
+        steps.counts |= HERE.makes_machines(words) and not asked.get("DryRun")
         try:
-            return call(self, service, operation, **asked)
+            found: dict[str, Any] = call(self, *words, **asked)
+            return found
         finally:
-            steps.done(operation)
+            if HERE.is_step(words):
+                steps.done(" ".join(words))
 
     def ran(self: SshHost, argv: Any, **more: Any) -> Any:
         try:
@@ -74,9 +79,17 @@ def up(name: str, last: int) -> None:
         finally:
             steps.done(f"{self.name}: {argv[0]}")
 
-    Account.call, SshHost.run = called, ran  # type: ignore[method-assign]
+    account.call = called
+    SshHost.run = ran  # type: ignore[method-assign]
     deploy.bring_up(cluster(name))
     print(f"up after {steps.n} steps")
+
+
+def prune(name: str) -> None:
+    """As on another machine: nothing is known but what the account has."""
+    if directory_of(name).path.exists():
+        directory_of(name).erase()
+    prune_all(cluster(name))
 
 
 def processes(*marks: str) -> list[str]:
@@ -93,7 +106,7 @@ def processes(*marks: str) -> list[str]:
     return found
 
 
-def tries(name: str, steps: Iterator[int]) -> Iterator[dict[str, Any]]:
+def tries(how: str, name: str, steps: Iterator[int]) -> Iterator[dict[str, Any]]:
     """What came of each kill."""
     state = os.environ["WAVETANK_STATE_DIR"]
     for step in steps:
@@ -101,20 +114,20 @@ def tries(name: str, steps: Iterator[int]) -> Iterator[dict[str, Any]]:
             environment = {**os.environ, "TMPDIR": scratch}
 
             def asked(*words: str, given: dict[str, str] = environment) -> Any:
-                command = [sys.executable, __file__, name, *words]
+                command = [sys.executable, __file__, *words[:1], name, *words[1:]]
                 return subprocess.run(
                     command, env=given, capture_output=True, text=True, check=False
                 )
 
             came_up = asked("up", str(step))
             then = len(ask(URL, "left"))
-            down = asked("down")
+            removed = asked(how, "now")
             until(
                 lambda mark=scratch: not processes(f"{state}/clusters/{name}/", mark)
             )  # their hosts are gone
             yield {
                 "step": step, "after": came_up.stdout.strip(), "status": came_up.returncode, "left_then": then,
-                "left": ask(URL, "left"), "down": [down.returncode, down.stderr],
+                "left": ask(URL, "left"), "removed": [removed.returncode, removed.stderr],
                 "folder": directory_of(name).path.exists(), "scratch": os.listdir(scratch),
             }  # fmt: skip
         if came_up.returncode != -signal.SIGKILL:
@@ -122,14 +135,14 @@ def tries(name: str, steps: Iterator[int]) -> Iterator[dict[str, Any]]:
 
 
 def main() -> None:
-    name, *words = sys.argv[1:]
-    without_waits()
-    if words[:1] == ["up"]:
-        up(name, int(words[1]))
-    elif words == ["down"]:
-        deploy.take_down(name)
+    how, name, *words = sys.argv[1:]
+    HERE.without_waits()
+    if how == "up":
+        up(name, int(words[0]))
+    elif words == ["now"]:
+        {"down": deploy.take_down, "prune": prune}[how](name)
     else:
-        for each in tries(name, map(int, words) if words else count(1)):
+        for each in tries(how, name, map(int, words) if words else count(1)):
             print(json.dumps(each), flush=True)
 
 

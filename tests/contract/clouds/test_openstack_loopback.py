@@ -1,0 +1,41 @@
+"""The provider openstack with hosts that are there: the contract suite on servers that are nodes of a local cluster, by one jump host."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("openstack", reason="openstacksdk is not installed: make setup-test")
+
+from loopback_runs import (
+    contracts_hold,
+    kills_asked_for,
+    kills_leave_nothing,
+    kinds,
+    marks,
+)
+
+from wavetank.cluster import deploy
+
+pytestmark = marks
+# With one file system the first suite, without what a cluster in AWS shows of the other; of GlusterFS, on two volumes of each server, what
+# differs. Others are chosen by WAVETANK_TEST_CLOUD_CHOSEN.
+CHOSEN_OF = {
+    "openstack-nfs": "openstack-nfs",
+    "openstack-glusterfs": "placed",
+}
+
+
+@pytest.mark.parametrize(("machines", "kind"), kinds(CHOSEN_OF), indirect=["machines"])
+def test_the_contracts_hold_on_servers(machines: deploy.DeployedCluster, kind: str) -> None:
+    contracts_hold(machines, kind, CHOSEN_OF[kind])
+
+
+@pytest.mark.parametrize("machines", [4], indirect=True)
+def test_a_tool_killed_after_any_call_that_changes_something_leaves_nothing_after_prune(
+    machines: deploy.DeployedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first server on: when there are two servers, and at a command on one of them."""
+    monkeypatch.setenv("WAVETANK_TEST_CLOUD_REUSED", "1")
+    found = kills_leave_nothing("openstack", "prune", machines, kills_asked_for("2,10"))
+    # a key, groups, a network with its subnet, router and ports, a volume, and what was made of servers by then
+    assert all(each["left_then"] >= 9 for each in found), found
