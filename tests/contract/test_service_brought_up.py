@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from leftovers import Traces
@@ -25,6 +26,7 @@ from wavetank.service.core.records import Device, Kind, Space
 from wavetank.service.csi.mounts import MOUNTERS
 from wavetank.service.daemon.registry import load_clusters, load_makers
 from wavetank.service.makers.glusterfs import maker as gluster_maker
+from wavetank.service.makers.images import FOLDERS, Images
 from wavetank.service.makers.nfs import maker as nfs_maker
 from wavetank.service.reconcile.driver import Reconciler
 from wavetank.service.reconcile.kinds import MakerOfKinds
@@ -47,16 +49,24 @@ CLUSTER = {
 }
 
 
+GUEST = {
+    **CLUSTER,
+    "provider": "vm",
+    "instance": {"name": "t.small", "vcpus": 1, "memory": "256 MiB"},
+    "nodes": {"compute": 1},
+}
+
+
 class Service:
     """A service without servers, and a template of two."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, cluster: dict[str, Any]) -> None:
         self.folder, self.now = folder, Clock()
         with self.open() as store:
             store.put_tenant(tenant(), self.now())
             template = Template(
                 name="mine",
-                cluster=CLUSTER,
+                cluster=cluster,
                 devices=(Device(name="/storage", size=ROOM),),
                 kinds=("nfs", "glusterfs"),
                 most_servers=2,
@@ -89,22 +99,21 @@ class Service:
 
 
 @pytest.fixture
-def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+def service(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Service]:
+    cluster = getattr(request, "param", CLUSTER)
     monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
     for needs in (nfs_maker.needs(), gluster_maker.needs()):
         if missing := needs.missing_here():
             pytest.skip("; ".join(missing))
-    if findings := deploy.check(deploy_spec()):
+    if findings := deploy.check(ClusterSpec.model_validate(cluster)):
         pytest.skip("; ".join(findings))
     try:
-        yield Service(tmp_path)
+        yield Service(tmp_path, cluster)
     finally:
         for name in names():
             deploy.take_down(name)
-
-
-def deploy_spec() -> ClusterSpec:
-    return ClusterSpec.model_validate(CLUSTER)
 
 
 @pytest.mark.parametrize("kind", ["nfs", "glusterfs"])
@@ -133,6 +142,19 @@ def test_a_space_has_servers_of_its_own_that_are_mounted_and_end_with_it(
     assert traces.left() == []
     with service.open() as store:
         assert store.servers() == ()
+
+
+@pytest.mark.parametrize("service", [GUEST], indirect=True, ids=["vm"])
+def test_servers_are_guests_with_loop_devices_of_their_own(service: Service) -> None:
+    """Kernels of guests have loop devices as a module, which nothing loads by itself."""
+    space = service.settled(service.create("nfs"))
+    assert space.state == "ready", space.reason
+    guest = deploy.find(space.id).nodes.hosts["c1"]
+    assert guest.run(["uname", "-r"]).stdout.strip() != os.uname().release
+    guest.run(["mountpoint", f"{Images(FOLDERS['nfs']).mounts}/{space.id}"])
+    service.delete(space)
+    assert service.settled(space).state == "gone"
+    assert names() == []
 
 
 def killed_after(programs: int, do: Callable[[], object]) -> int:

@@ -56,6 +56,8 @@ for device in "$@"; do
   done
 done
 """
+# Small kernels, as of guests, have loop devices as a module that nothing loads by itself.
+LOOP = "[ -e /dev/loop-control ] || modprobe loop 2>/dev/null || :"
 # $1 how many programs, the programs, then device and bytes of each. Says a line for each thing that is wrong.
 # Network file systems are told by their type (sample of findmnt 2.38.1: "xfs"); an image on one would be another server's.
 LOOK = f"""set -u
@@ -67,6 +69,8 @@ while [ "$n" -gt 0 ]; do
   n=$((n - 1))
   shift
 done
+{LOOP}
+command -v losetup >/dev/null && {{ losetup -f >/dev/null 2>&1 || echo "wrong its kernel has no loop devices, or none is free"; }}
 while [ $# -gt 0 ]; do
   at=$1
   wanted=$2
@@ -109,7 +113,10 @@ folder=$1/$root/$2
 at="$mounts"/$(cat "$folder/label" 2>/dev/null || echo "$2")
 show() {{
   mkdir -p "$at"
-  mountpoint -q "$at" || mount -o loop,nosuid,nodev,noexec "$folder/image" "$at"
+  mountpoint -q "$at" || {{
+    {LOOP}
+    mount -o loop,nosuid,nodev,noexec "$folder/image" "$at"
+  }}
 }}
 hide() {{
   tries=0
@@ -252,7 +259,7 @@ def needs() -> Needs:
 
 
 def problems_of(server: Host, needed: Needs, devices: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """What keeps spaces from being made on a server; nothing of it is changed.
+    """What keeps spaces from being made on a server. Nothing of it is changed; loop devices are loaded where they are a module.
 
     Args:
         server: looked at.
