@@ -60,6 +60,22 @@ def test_the_exit_status_says_what_was_found(folders) -> None:
     assert check(folders["again"], *against, "--rule-out", 10).exit_code == 0
 
 
+def test_how_many_repetitions_tell_a_slowdown_is_said(folders, tmp_path) -> None:
+    against = ("--against", folders["before"])
+    found = check(folders["few"], *against, "--tell", 50, "--format", "json")
+    (row,) = json.loads(found.stdout)["check"]
+    assert (
+        row["repetitions_to_tell"] == 4
+    )  # no more than it takes to tell anything: the noise is 2 %
+    assert "4 of each can, about 4 tell a slowdown of 50 %" in row["reason"]
+    wrong = check(folders["again"], *against, "--tell", 2)
+    assert wrong.exit_code != 0 and "less than 3 % apart" in str(wrong.exception)
+    words = ["campaign", "export", folders["few"], "--to", "baseline", "-o", tmp_path / "few.json"]
+    exported = CliRunner().invoke(cli, [*map(str, words)])
+    assert exported.exit_code == 0
+    assert "A check can tell nothing of 1 of 1 configurations" in exported.output
+
+
 def test_what_cannot_be_compared_is_refused_with_status_2(folders, tmp_path) -> None:
     words = {
         "other kernel": "another kernel", "warm": "performed otherwise", "other cluster": "no configuration in common",

@@ -31,6 +31,11 @@ _PERCENT = click.FloatRange(0, 1000, min_open=True)
     help="What is not told apart cannot be told where its interval holds a slowdown of so much.  [default: not asked]",
 )  # fmt: skip
 @click.option(
+    "--tell", type=_PERCENT, metavar="PERCENT",
+    help="Slowdown that is waited for: how many repetitions tell it is said.  [default: 10, or --smallest-difference where "
+    "that is more]",
+)  # fmt: skip
+@click.option(
     "--cannot-tell", "undecided", type=click.IntRange(0, 125), default=3, show_default=True, metavar="STATUS",
     help="Exit status where nothing is slower and something cannot be told; 0 lets it pass.",
 )  # fmt: skip
@@ -38,8 +43,8 @@ _PERCENT = click.FloatRange(0, 1000, min_open=True)
 @click.option("--markdown", type=_FILE, help="Write a summary to this file.")
 @prints(check_definitions)
 def check_command(
-    *, results: Path, baseline: Path, smallest_difference: float, rule_out: float | None, undecided: int, junit: Path | None,
-    markdown: Path | None, output_format: str,
+    *, results: Path, baseline: Path, smallest_difference: float, rule_out: float | None, tell: float | None, undecided: int,
+    junit: Path | None, markdown: Path | None, output_format: str,
 ) -> None:  # fmt: skip
     """Say whether RESULTS, of the same campaign as BASELINE, are slower. RESULTS is a folder or an exported file.
 
@@ -49,16 +54,24 @@ def check_command(
     """
     from wavetank.campaign.baseline import read_baseline
     from wavetank.compare.check_formats import junit_text, markdown_text
-    from wavetank.compare.regression import check
+    from wavetank.compare.regression import CHANGE, check
     from wavetank.compare.tables.check import check_table
     from wavetank.document import write_whole
 
+    if tell is None:
+        tell = max(100 * CHANGE, smallest_difference)
+    if tell < smallest_difference:
+        raise UsageError(
+            f"--tell {tell:g}: medians that are less than {smallest_difference:g} % apart are never told apart. Lower "
+            "--smallest-difference, or wait for a larger slowdown"
+        )
     try:
         found = check(
             read_baseline(results),
             read_baseline(baseline),
             smallest_difference=smallest_difference / 100,
             rule_out=None if rule_out is None else rule_out / 100,
+            tell=tell / 100,
         )
         if junit is not None:
             write_whole(junit, junit_text(found, undecided_fails=undecided != 0))
@@ -89,6 +102,7 @@ def export_command(*, results: Path, target: str, output: Path | None) -> None:
     """
     from wavetank.campaign.baseline import read_baseline
     from wavetank.campaign.reframe import reframe_text
+    from wavetank.compare.regression import baseline_notes
     from wavetank.document import write_whole
 
     if output is not None and output.exists():
@@ -100,3 +114,5 @@ def export_command(*, results: Path, target: str, output: Path | None) -> None:
     else:
         write_whole(output, text)
         click.echo(f"wrote {output}", err=True)
+    for note in baseline_notes(found):
+        click.echo(f"note: {note}", err=True)

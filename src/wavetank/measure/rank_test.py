@@ -11,11 +11,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
+from statistics import NormalDist, fmean, pvariance
 
 ERROR = 0.05
 """Rate of false alarms that all comparisons of one report may have together."""
 FEWEST_REPETITIONS = 3
 """Where there is nothing to compare: enough to see a value that is far from the others."""
+POWER = 0.9
+"""Of the cases with a change that some number of repetitions is said to tell."""
+MOST_REPETITIONS = 1000
+"""That a campaign makes."""
 LARGEST_COUNT = 10_000
 """Pairs of values up to which orders are counted (half a second); beyond, a bound holds that is a little wider."""
 
@@ -92,6 +97,77 @@ def fewest_repetitions(n_pairs: int, error: float = ERROR) -> int:
     while math.comb(2 * n, n) * error < 2 * n_pairs:
         n += 1
     return n
+
+
+def repetitions_for(
+    change: float, sets: Sequence[Sequence[float]], n_pairs: int, error: float = ERROR
+) -> int | None:
+    """About how many repetitions of each side it takes to tell a change in ``POWER`` of all cases.
+
+    The chance that a changed value is above one that is not, and how much it differs from value to value, are counted in the
+    values that there are. Of n and n values the number of pairs in the wrong order is then taken as normal (E. L. Lehmann,
+    "Nonparametrics", 1975, section 2.3), and held against the most that the test allows. Where more than a hundred are needed
+    it is G. E. Noether's approximation (Journal of the American Statistical Association 82, 1987).
+
+    Args:
+        change: relative, of all values: 0.1 makes them 10 % larger.
+        sets: values without the change, each set around a median of its own; positive.
+        n_pairs: comparisons that share the error.
+        error: rate of false alarms of all of them together.
+
+    Returns:
+        None where it cannot be said: fewer than three values in each set, one that is not positive, or so much noise that the
+        number is beyond ``MOST_REPETITIONS``.
+    """
+    wrong = [
+        _wrong_orders(change, each)
+        for each in sets
+        if len(each) >= FEWEST_REPETITIONS and min(each) > 0
+    ]
+    if not wrong:
+        return None
+    share = fmean(value for rows, _ in wrong for value in rows)
+    spread = pvariance([value for rows, _ in wrong for value in rows])
+    spread += pvariance([value for _, columns in wrong for value in columns])
+    alpha = error / max(n_pairs, 1)
+    if share >= 0.5:
+        return None
+    quantiles = _NORMAL.inv_cdf(1 - alpha / 2) + _NORMAL.inv_cdf(POWER)
+    most = math.ceil(quantiles**2 / (6 * (0.5 - share) ** 2))
+    fewest = fewest_repetitions(n_pairs, error)
+    if most**2 > LARGEST_COUNT:
+        return None if most > MOST_REPETITIONS else max(most, fewest)
+    for n in range(fewest, most):
+        variance = n**2 * (share * (1 - share) + (n - 1) * spread)
+        room = _most_wrong(n, alpha) + 0.5 - n**2 * share
+        if room > 0 and room >= _NORMAL.inv_cdf(POWER) * math.sqrt(variance):
+            return n
+    return max(most, fewest)
+
+
+_NORMAL = NormalDist()
+
+
+def _wrong_orders(change: float, values: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Of each value with a change the share of the others that are above it, and of each without the share below it."""
+    rows, columns = [], []
+    for i, one in enumerate(values):
+        others = [*values[:i], *values[i + 1 :]]
+        rows.append(fmean(float((1 + change) * one <= other) for other in others))
+        columns.append(fmean(float((1 + change) * other <= one) for other in others))
+    return rows, columns
+
+
+@lru_cache(maxsize=1024)
+def _most_wrong(n: int, alpha: float) -> int:
+    """The most pairs in the wrong order with which n and n values are told apart; -1 where none is."""
+    total, allowed, found = 0, alpha * math.comb(2 * n, n) / 2, -1
+    for u, orders in enumerate(_orders(n, n)):
+        total += orders
+        if total > allowed:
+            break
+        found = u
+    return found
 
 
 def ratio_interval(

@@ -29,6 +29,8 @@ CHECK: Definition[Verdict] = Definition(
                help="of the median I/O time; its interval is of this change alone"),
         Column("verdict", "Verdict", lambda v: v.word, help='"slower", "faster", "not told apart", or "cannot tell"'),
         Column("reason", "Why it cannot be told", lambda v: v.reason or None, wide=True),
+        Column("repetitions_to_tell", "Repetitions to tell it", lambda v: v.to_tell, kind="integer",
+               help="of each side, about: with this noise they tell the slowdown that is waited for in 9 of 10 checks"),
         Column("differs", "Set otherwise", lambda v: list(v.differs), kind="list", wide=True,
                help="of the cluster: settings and limits that are not as they were"),
     ),
