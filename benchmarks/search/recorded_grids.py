@@ -136,8 +136,29 @@ def search(grid: Grid, schedule: Schedule, rng: Generator) -> tuple[str, int]:
     return best_and_ties(final)[0], n_measured
 
 
-def compare(grid: Grid, n: int, seed: int) -> str:
-    """Both on one grid, many times; a row of the table."""
+@dataclass(frozen=True)
+class Compared:
+    """A search beside the full grid, over many resamplings.
+
+    Attributes:
+        n_configurations: of the grid.
+        n_grid: measurements of the full grid.
+        n_search: of the search; the most of all resamplings.
+        same: share of resamplings in which the search chooses what the full grid cannot tell from its best.
+        again: the same of another full grid.
+        regrets: of the search and of the full grid, per cent, by resampling.
+    """
+
+    n_configurations: int
+    n_grid: int
+    n_search: int
+    same: float
+    again: float
+    regrets: dict[str, list[float]]
+
+
+def compare(grid: Grid, n: int, seed: int) -> Compared:
+    """Both on one grid, many times."""
     rng = np.random.default_rng(seed)
     repetitions, schedule = schedule_of(grid)
     shortest = min(grid.medians_s.values())
@@ -149,16 +170,23 @@ def compare(grid: Grid, n: int, seed: int) -> str:
             best_and_ties({name: grid.draw(name, repetitions, rng) for name in grid.times_s})
             for _ in range(2)
         ]
-        found, measured = search(grid, schedule, rng)
+        found, count = search(grid, schedule, rng)
+        measured = max(measured, count)
         same += found in fulls[0][1]
         again += fulls[1][0] in fulls[0][1]
         regrets["search"].append(100 * (grid.medians_s[found] / shortest - 1))
         regrets["full"].append(100 * (grid.medians_s[fulls[0][0]] / shortest - 1))
-    n_grid = schedule.n_grid
+    return Compared(len(grid.times_s), schedule.n_grid, measured, same / n, again / n, regrets)
+
+
+def row(name: str, found: Compared) -> str:
+    """A row of the table."""
+    search, full = found.regrets["search"], found.regrets["full"]
     words = [
-        f"{grid.name:24}", f"{len(grid.times_s):4}", f"{n_grid:6}", f"{measured:6} ({100 * measured / n_grid:.0f} %)",
-        f"{100 * same / n:8.1f} %", f"{100 * again / n:8.1f} %",
-        f"{fmean(regrets['search']):8.2f} %", f"{fmean(regrets['full']):8.2f} %", f"{max(regrets['search']):8.1f} %",
+        f"{name:24}", f"{found.n_configurations:4}", f"{found.n_grid:6}",
+        f"{found.n_search:6} ({100 * found.n_search / found.n_grid:.0f} %)",
+        f"{100 * found.same:8.1f} %", f"{100 * found.again:8.1f} %",
+        f"{fmean(search):8.2f} %", f"{fmean(full):8.2f} %", f"{max(search):8.1f} %",
     ]  # fmt: skip
     return "  ".join(words)
 
@@ -174,7 +202,8 @@ def main() -> None:
         "grid                     configs  full  search       same choice  2nd full   regret: search    full   worst of search"
     )
     for path in asked.grids or sorted(GRIDS.glob("*.json")):
-        print(compare(read_grid(path), asked.resamplings, asked.seed), flush=True)
+        grid = read_grid(path)
+        print(row(grid.name, compare(grid, asked.resamplings, asked.seed)), flush=True)
 
 
 if __name__ == "__main__":
