@@ -188,6 +188,24 @@ def test_what_if_plans_variants_and_says_which_knobs_do_not_apply(tmp_path, fake
     assert faked.calls == []
 
 
+def test_layouts_are_clusters_more_and_the_kernel_as_it_is(tmp_path, faked):
+    km.written(km.abyss(1_000_000), tmp_path)
+    words = ("-o", tmp_path / "out", "--dry-run", "--format", "json")
+    plain = json.loads(call(tmp_path / "model.json", *words).stdout)["plan"]
+    result = call(tmp_path / "model.json", *words, "--what-if-layouts")
+    rows = json.loads(result.stdout)["plan"]
+    assert {row["application"].partition(" ")[2] for row in rows} == {
+        "", "[stripe-size=1MiB]", "[stripe-size=16MiB]", "[stripe-count=1]", "[stripe-count=2]",
+        "[layout=one-server-per-file]",
+    }  # fmt: skip
+    own = [row["cluster"] for row in rows if row["application"] == "ABYSS-P"]
+    assert own == [row["cluster"] for row in plain]
+    turned = [row for row in rows if row["cluster"] not in own]
+    assert turned and all(row["cannot_run"] is None for row in turned)
+    assert any("its one data server" in (row["cannot_run"] or "") for row in rows)
+    assert "- layouts" in (tmp_path / "out" / "campaign.yaml").read_text()
+
+
 def test_what_if_ends_with_the_variants_beside_the_application(tmp_path, faked):
     km.written(km.abyss(1_000_000), tmp_path)
     log = tmp_path / "model.json"

@@ -49,7 +49,8 @@ class Wishes:
     mappings: tuple[str, ...] = ()
     memory_bytes: int | None = None
     flush: bool = True
-    what_if: bool = False
+    what_if: bool = False  # knobs of the application
+    layouts: bool = False  # knobs of the layout of its files
 
 
 def write_attempt(
@@ -102,7 +103,7 @@ def write_attempt(
         ),
         **({} if wishes.repetitions is None else {"repetitions": wishes.repetitions}),
         **({} if wishes.flush else {"flush": False}),
-        **({"what_if": True} if wishes.what_if else {}),
+        **_what_if(wishes),
         "baseline": choice.clusters[0].name,  # NFS; of a user the folder's file system
         "characterise": made,
         **({"prices": PRICES} if made else {}),
@@ -117,6 +118,12 @@ def write_attempt(
         + yaml.safe_dump(campaign, sort_keys=False, width=120),
     )
     return path
+
+
+def _what_if(wishes: Wishes) -> dict[str, object]:
+    if not wishes.layouts:
+        return {"what_if": True} if wishes.what_if else {}
+    return {"what_if": ["application", "layouts"] if wishes.what_if else ["layouts"]}
 
 
 def _choice(kernel: Kernel, memory_bytes: int, machine: Machine, prefix: str) -> Choice:

@@ -12,9 +12,10 @@ from pydantic import ValidationError
 
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.knobs import knobs_of
-from wavetank.campaign.load import ReadCluster
+from wavetank.campaign.layouts import ReadCluster
 from wavetank.campaign.plan import why_not
 from wavetank.campaign.spec import ClusterSource, Executor, Layout
+from wavetank.campaign.turned_clusters import turned
 from wavetank.cluster import deploy
 from wavetank.cluster.capacity import capacity_bytes
 from wavetank.cluster.components import MAKES_NODES
@@ -29,38 +30,57 @@ from wavetank.document import explain
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.benchmarks import why_not_here
+from wavetank.variants.base import DoesNotApplyError
 
 GUESSED_UP_S = 10.0
 """For the first estimate of a duration: NFS takes 3 s, GlusterFS 12 s on two cores."""
 
 
-def read_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
+def read_cluster(
+    path: Path, layout: Layout | None = None, setting: str | None = None
+) -> ClusterFacts:
     """Read and check a cluster file.
 
     Args:
         path: the file.
         layout: of input files, instead of the file's own; the cluster's name gets it as a suffix.
+        setting: knob of the layout to turn; the cluster then has another name.
 
     Raises:
         SpecError: everything that is wrong in it.
+        DoesNotApplyError: its file system cannot be turned so.
+        UsageError: it is no value of the knob.
     """
     spec = _read(path, layout)
-    resolved = yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False)
-    text = resolved if layout is not None else path.read_text(encoding="utf-8")
-    against = "; ".join(deploy.check(spec)) or None
+    resolved = layout is not None or setting is not None
+    findings, change = deploy.check(spec), None
+    if setting is not None:
+        as_it_is, before = findings, spec
+        spec, change = turned(before, setting)
+        findings = deploy.check(spec)
+        if further := [each for each in findings if each not in as_it_is]:
+            raise DoesNotApplyError("; ".join(each.rstrip(".") for each in further))
+    text = path.read_text(encoding="utf-8")
+    if resolved:
+        text = yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False)
+    against = "; ".join(findings) or None
     lacks = lacking(spec) if against is None else {}
-    return replace(facts_of(spec), text=text, unavailable=against, lacks=lacks)
+    return replace(facts_of(spec), text=text, unavailable=against, lacks=lacks, turned=change)
 
 
-def read_site_cluster(path: Path, layout: Layout | None = None) -> ClusterFacts:
+def read_site_cluster(
+    path: Path, layout: Layout | None = None, setting: str | None = None
+) -> ClusterFacts:
     """Read and check a cluster file whose nodes are those of a Slurm job.
 
     Its measurements are others than those of the same file on this machine.
 
     Raises:
         SpecError: everything that is wrong in it.
+        DoesNotApplyError: its file system cannot be turned so.
+        UsageError: it is no value of the knob.
     """
-    facts = read_cluster(path, layout)
+    facts = read_cluster(path, layout, setting)
     spec = _read(path, layout)
     against = facts.unavailable
     if spec.provider != "null" or spec.file_system.kind != "existing":
@@ -83,10 +103,15 @@ def specs_of(sources: Iterable[ClusterSource]) -> tuple[ClusterSpec, ...]:
     return tuple(_read(*source) for source in sources)
 
 
-def _read(path: Path, layout: Layout | None) -> ClusterSpec:
+def _read(path: Path, layout: Layout | None, setting: str | None = None) -> ClusterSpec:
     spec = read_spec(path)
-    if layout is None:
-        return spec
+    if layout is not None:
+        spec = _laid_out(spec, path, layout)
+    return spec if setting is None else turned(spec, setting)[0]
+
+
+def _laid_out(spec: ClusterSpec, path: Path, layout: Layout) -> ClusterSpec:
+    """A cluster with another layout of input files than its file says."""
     body = spec.model_dump(mode="json") | {
         "name": f"{spec.name}-{_SUFFIXES[layout]}",
         "layout": layout,

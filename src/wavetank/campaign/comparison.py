@@ -189,7 +189,7 @@ def _configurations(
                 other_prices=other_prices,
                 peaks=peaks.get(cluster.key),
                 over_runs=over_runs,
-            ).model_copy(update={"variant_of": application.variant_of}),
+            ).model_copy(update={"variant_of": application.variant_of, "turned": cluster.turned}),
             run_times_of(application.kernel, application.model),
             over_runs,
         )

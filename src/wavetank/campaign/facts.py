@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from wavetank.compare.configuration import TurnedLayout
 from wavetank.compare.knobs import Knobs
 from wavetank.compare.titles import Named, titles_of
 from wavetank.cost.storage import StorageUse
@@ -35,6 +36,8 @@ class ClusterFacts:
         staying: of the instances, those that hold the file system: servers and head nodes; None where that is not known.
         knobs: everything that was chosen for it, for comparing two.
         own_title: that a person wrote; None where it is made.
+        turned: of a cluster that is another one of the campaign with the layout of files changed; None of all others.
+        not_turned: setting of a layout that it cannot have -> why.
         mpi_io: "ompio" or "romio", which does its ranks' MPI-IO; None when not known.
     """
 
@@ -59,6 +62,13 @@ class ClusterFacts:
     knobs: Knobs = field(default_factory=Knobs)
     own_title: str | None = None
     mpi_io: str | None = None
+    turned: TurnedLayout | None = None
+    not_turned: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """Name of the cluster; of one with a turned layout that of the cluster as it is."""
+        return self.name if self.turned is None else self.turned.cluster
 
     @property
     def n_instances(self) -> int:
@@ -72,6 +82,15 @@ class ClusterFacts:
 
 
 def with_titles(clusters: Sequence[ClusterFacts]) -> tuple[ClusterFacts, ...]:
-    """The same clusters, each with a title that no other of them has."""
-    titles = titles_of([Named(each.name, each.knobs, each.own_title) for each in clusters])
+    """The same clusters, each with a title that no other of them has.
+
+    One with a turned layout has the title of the cluster as it is, and what was turned.
+    """
+    own = [each for each in clusters if each.turned is None]
+    titles = titles_of([Named(each.name, each.knobs, each.own_title) for each in own])
+    for each in clusters:
+        if each.turned is not None:
+            knob = each.turned.setting.partition("=")[0].replace("-", " ")
+            made = f"{titles[each.turned.cluster]}, {knob} {each.turned.after}"
+            titles[each.name] = f"{made} ({each.name})" if made in titles.values() else made
     return tuple(replace(each, title=titles[each.name]) for each in clusters)

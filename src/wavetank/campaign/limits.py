@@ -98,8 +98,9 @@ def _pairs(spec: CampaignSpec, plan: Plan) -> dict[frozenset[Configuration], boo
     variant_of = {each.name: each.variant_of for each in plan.applications}
     found: dict[Configuration, tuple[Subject, ClusterFacts]] = {}
     for run in plan.runs:
-        subject = Subject(run.application, variant_of[run.application], run.cluster, run.mapping)
-        found[_configuration(run.key)] = subject, plan.cluster(run.cluster)
+        cluster = plan.cluster(run.cluster)
+        subject = Subject(run.application, variant_of[run.application], cluster.place, run.mapping)
+        found[_configuration(run.key)] = subject, cluster
     return {
         frozenset((first, second)): spec.prices is None
         or (found[first][1].instances == found[second][1].instances and not spec.add_to_cost)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,9 +13,10 @@ import yaml
 from wavetank.application.own import OwnApplication, examine
 from wavetank.campaign.database import SPEC, file_stem
 from wavetank.campaign.facts import ClusterFacts, with_titles
+from wavetank.campaign.layouts import NO_LAYOUTS, Layouts, ReadCluster, turn_layouts
 from wavetank.campaign.plan import Application
 from wavetank.campaign.problems import Problems
-from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, Layout, Performed
+from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, ClusterSource, Performed
 from wavetank.campaign.store import Store
 from wavetank.compare.own_run import match_phases
 from wavetank.cost.prices import PriceTable, load_prices
@@ -27,9 +28,9 @@ from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses
 from wavetank.measure.benchmarks import TITLES, why_not_with
 from wavetank.measure.run import kernel_hash
 from wavetank.model.document.model import Model
-from wavetank.variants.make import make_variants
-
-ReadCluster = Callable[[Path, Layout | None], ClusterFacts]
+from wavetank.variants.asked import asked
+from wavetank.variants.layouts import certified
+from wavetank.variants.make import Variants, make_variants
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Loaded:
     spec: CampaignSpec
     applications: tuple[Application, ...]
     clusters: tuple[ClusterFacts, ...]
+    sources: tuple[ClusterSource, ...]  # of the clusters, those with a turned layout too
     prices: PriceTable | None
     other_prices: tuple[PriceTable, ...] = ()
     published: tuple[
@@ -68,7 +70,8 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
     """
     problems = Problems()
     attempt = problems.attempt
-    clusters = [attempt(partial(read_cluster, *source)) for source in spec.cluster_sources()]
+    sources = spec.cluster_sources()
+    clusters = [attempt(partial(read_cluster, *source)) for source in sources]
     # Nodes on this machine see its files.
     here = all(each is None or each.memory_bytes is not None for each in clusters)
     applications = [
@@ -96,13 +99,18 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
         attempt(lambda: table.storage_price(storage))
     elif spec.keep is not None:
         problems.note("'keep' is about a price, and no price table is named with 'prices'")
+    read_clusters = [each for each in clusters if each is not None]
+    layouts = NO_LAYOUTS
+    if None not in clusters:
+        layouts = (
+            attempt(partial(turn_layouts, spec, sources, read_clusters, read_cluster)) or layouts
+        )
     read_applications = [
         each
         for one in applications
         if one is not None
-        for each in attempt(partial(with_variants, one, spec)) or ()
+        for each in attempt(partial(with_variants, one, spec, layouts)) or ()
     ]
-    read_clusters = [each for each in clusters if each is not None]
     problems.note_names_that_stand_twice([each.name for each in read_applications], "application")
     problems.note_names_that_stand_twice([each.name for each in read_clusters], "cluster")
     names = [each.name for each in read_clusters]
@@ -115,7 +123,8 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
     return Loaded(
         spec,
         tuple(read_applications),
-        with_titles(read_clusters),
+        with_titles(layouts.clusters or read_clusters),
+        (*sources, *layouts.sources),
         prices,
         tuple(each for each in others if each is not None),
         tuple(each for each in tables if each is not None),
@@ -241,19 +250,27 @@ def _digest(kernel: Kernel, program: Performed, spec: CampaignSpec) -> str:
     return hashlib.sha256(f"{' '.join(ways)} {digest}".encode()).hexdigest() if ways else digest
 
 
-def with_variants(application: Application, spec: CampaignSpec) -> tuple[Application, ...]:
+def with_variants(
+    application: Application, spec: CampaignSpec, layouts: Layouts = NO_LAYOUTS
+) -> tuple[Application, ...]:
     """The application, and its kernel with one knob turned each, where the campaign asks for that.
+
+    Args:
+        application: as it is.
+        spec: of the campaign.
+        layouts: of files, that clusters have for it.
 
     Raises:
         UsageError: a knob does not take a value that the campaign names.
         KernelError: the kernel is a variant itself.
     """
+    wanted = asked(spec.what_if).application
     if not spec.what_if or application.program != "replay":
         return (application,)
-    named = spec.what_if if isinstance(spec.what_if, tuple) else ()
-    found = make_variants(application.kernel, named)
+    found = make_variants(application.kernel, wanted) if wanted else Variants((), ())
+    unchanged = [certified(application.kernel, setting) for setting in layouts.settings]
     return (
-        replace(application, refused=found.refused),
+        replace(application, refused=(*found.refused, *layouts.refused)),
         *(
             Application(
                 f"{application.name} [{kernel.variant.setting}]",
@@ -262,7 +279,7 @@ def with_variants(application: Application, spec: CampaignSpec) -> tuple[Applica
                 None,
                 variant_of=application.name,
             )
-            for kernel in found.kernels
+            for kernel in (*found.kernels, *unchanged)
             if kernel.variant is not None
         ),
     )
@@ -292,7 +309,7 @@ def _itself(
 
 
 def keep_clusters(clusters: Iterable[ClusterFacts], store: Store) -> list[str]:
-    """Copy cluster files into the folder of the results; says where they are there.
+    """Copy cluster files into the folder of the results; says where those are that no ``what_if`` makes again.
 
     Raises:
         DocumentError: a file cannot be written.
@@ -302,5 +319,6 @@ def keep_clusters(clusters: Iterable[ClusterFacts], store: Store) -> list[str]:
     for facts in clusters:
         copy = store.cluster_path(facts.name)
         write_whole(copy, facts.text)
-        copies.append(str(copy.relative_to(store.folder)))
+        if facts.turned is None:
+            copies.append(str(copy.relative_to(store.folder)))
     return copies

@@ -19,6 +19,7 @@ from wavetank.campaign.schedule import Schedule, make_schedule
 from wavetank.campaign.spec import CampaignSpec, Performed
 from wavetank.campaign.store import Key
 from wavetank.campaign.variant_files import space_needed
+from wavetank.campaign.variant_places import belongs, why_ignored, why_no_layout
 from wavetank.compare.comparison import NotMeasured
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
@@ -32,7 +33,6 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.program import Step
 from wavetank.model.document.step_walks import file_steps
 from wavetank.units import format_size
-from wavetank.variants.ignored import ignored_hints
 
 GUESSED_RATE_BYTES_PER_S = 50e6
 """A rate for the first estimate of a duration, until something was measured."""
@@ -128,9 +128,12 @@ def make_plan(
     for cluster in clusters:
         possible[cluster.name] = []
         for application in applications:
+            if not belongs(application.kernel, cluster):
+                continue
             for mapping in spec.mappings:
                 reason = (
-                    why_not(application.kernel, cluster, mapping, spec.oversubscribe)
+                    why_no_layout(application.kernel, cluster)
+                    or why_not(application.kernel, cluster, mapping, spec.oversubscribe)
                     or cluster.why_without(application.program)
                     or why_ignored(application.kernel, cluster)
                 )
@@ -148,9 +151,9 @@ def make_plan(
     repetitions = _repetitions(
         spec,
         [
-            Subject(application.name, application.variant_of, name, mapping)
-            for name, each in possible.items()
-            for application, mapping in each
+            Subject(application.name, application.variant_of, cluster.place, mapping)
+            for cluster in clusters
+            for application, mapping in possible[cluster.name]
         ],
     )
     most = repetitions if spec.stop is None else spec.stop.at_most
@@ -244,19 +247,6 @@ def why_not(
             "and this cluster has local ones only"
         )
     return None
-
-
-def why_ignored(kernel: Kernel, cluster: ClusterFacts) -> str | None:
-    """Why a variant would be the application as it is on a cluster; None when it is not."""
-    if kernel.variant is None or cluster.mpi_io is None:
-        return None
-    ignored = ignored_hints(kernel.variant.hints, cluster.mpi_io)
-    if not kernel.variant.hints or len(ignored) < len(kernel.variant.hints):
-        return None
-    return (
-        f"the cluster's MPI-IO library is {cluster.mpi_io}, which ignores {' and '.join(ignored)}. With 'mpi: "
-        "{io_library: romio}' in the cluster's file it would be ROMIO"
-    )
 
 
 def _too_few_cores(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -26,7 +26,7 @@ from wavetank.measure.statistics import SMALLEST_DIFFERENCE
 from wavetank.refusals import Written
 from wavetank.specification import read_yaml
 from wavetank.units import Duration
-from wavetank.variants.make import check_settings
+from wavetank.variants.asked import asked
 
 T = TypeVar("T")
 
@@ -41,15 +41,21 @@ StudyName = Annotated[
 Executor = Literal["here", "slurm"]
 SideBySide = bool | Literal["auto"]
 Performed = Program | Literal["own"]
-ClusterSource = tuple[Path, Layout | None]
-"""A cluster file, and the layout of input files that it is used with instead of its own."""
+
+
+class ClusterSource(NamedTuple):
+    """A cluster file, and what it is used with instead of its own."""
+
+    path: Path
+    layout: Layout | None = None  # of input files
+    setting: str | None = None  # a turned knob of the layout: "stripe-size=1MiB"
 
 
 def in_layouts(
     clusters: tuple[Path, ...], layouts: tuple[Layout, ...]
 ) -> tuple[ClusterSource, ...]:
     """Every cluster file in every layout; in its own where none is named."""
-    return tuple((path, layout) for path in clusters for layout in layouts or (None,))
+    return tuple(ClusterSource(path, layout) for path in clusters for layout in layouts or (None,))
 
 
 def check_mappings(mappings: Iterable[str]) -> None:
@@ -209,7 +215,8 @@ class CampaignSpec(Record):
     budget: Budget | None = None
     what_if: bool | tuple[str, ...] = Field(
         default=False,
-        description="measure each kernel with one knob turned too: yes for every knob, or 'KNOB=VALUE' and knobs by name",
+        description="measure each kernel with one knob turned too: yes for every knob of the application, or 'KNOB=VALUE', "
+        "knobs by name, 'application' and 'layouts'",
     )
     characterise: bool = Field(
         default=False,
@@ -328,7 +335,7 @@ class CampaignSpec(Record):
         if settings == ():
             raise ValueError("name a knob at least, or write yes for all of them")
         try:
-            check_settings(settings if isinstance(settings, tuple) else ())
+            asked(settings)
         except UsageError as error:
             raise ValueError(str(error)) from error
         return settings

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
     help="Measure variants of the application too, one knob turned each: request size, aggregators, files, readers ...",
 )  # fmt: skip
 @click.option(
+    "--what-if-layouts", "layouts", is_flag=True,
+    help="Measure the application on each cluster with other layouts of its files too: stripe size, stripe count, 1DFx1F. "
+    "Each is a cluster more.",
+)  # fmt: skip
+@click.option(
     "--dry-run", is_flag=True, help="Write the files and print the plan; start no cluster."
 )
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
@@ -57,6 +62,7 @@ def command(
     memory: str | None,
     flush: bool,
     what_if: bool,
+    layouts: bool,
     dry_run: bool,
     fresh: bool,
     output_format: str,
@@ -83,7 +89,7 @@ def command(
 
     for mapping in mappings:
         parse_mapping(mapping)
-    wishes = Wishes(repetitions, mappings, _memory(memory), flush, what_if)
+    wishes = Wishes(repetitions, mappings, _memory(memory), flush, what_if, layouts)
     known = _read(log)  # before anything is made
     try:
         output.mkdir(parents=True, exist_ok=True)

@@ -183,7 +183,7 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh
         loaded.spec,
         plan,
         store,
-        deployer=ClusterDeployer(loaded.spec.cluster_sources()),
+        deployer=ClusterDeployer(loaded.sources),
         performer=ReplayPerformer(
             options=campaign_options(flush=loaded.spec.flush, pauses=loaded.spec.pauses)
         ),
@@ -207,7 +207,7 @@ def _measure_on_slurm(
         loaded.spec,
         plan,
         store,
-        clusters=specs_of(loaded.spec.cluster_sources()),
+        clusters=specs_of(loaded.sources),
         queue=queue,
         observer=progress,
         options=loaded.spec.sbatch_options,
@@ -257,11 +257,13 @@ def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
 
     variants = sum(each.variant_of is not None for each in plan.applications)
     beside = f" and {variants} variant(s)" if variants else ""
+    turned = sum(each.turned is not None for each in plan.clusters)
+    layouts = f" and {turned} with another layout" if turned else ""
     search = plan.search
     at_most = "" if search is None else "at most "
     grid = "" if search is None else f" (the full grid takes {search.n_grid})"
     text = (
-        f"{len(plan.applications) - variants} application(s){beside} x {len(plan.clusters)} cluster(s): "
+        f"{len(plan.applications) - variants} application(s){beside} x {len(plan.clusters) - turned} cluster(s){layouts}: "
         f"{at_most}{ahead.n_runs} measurements{grid}, {ahead.n_done} done already, about "
         f"{format_estimate(ahead.duration_s)} to go"
     )
@@ -274,7 +276,7 @@ def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
 def _specs(loaded: Loaded) -> tuple[ClusterSpec, ...]:
     from wavetank.campaign.clusters import specs_of
 
-    return specs_of(loaded.spec.cluster_sources())
+    return specs_of(loaded.sources)
 
 
 def _search_words(search: Schedule) -> str:
@@ -284,11 +286,14 @@ def _search_words(search: Schedule) -> str:
 
 
 def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_format: str) -> None:
+    from wavetank.campaign.variant_places import belongs
+
     cannot = {(part.application, part.cluster, part.mapping): part for part in plan.impossible}
     rows = [
         Planned(application.name, cluster, mapping, plan, cannot.get((application.name, cluster.name, mapping)))
         for application in plan.applications
         for cluster in plan.clusters
+        if belongs(application.kernel, cluster)
         for mapping in loaded.spec.mappings
     ]  # fmt: skip
     extra: dict[str, object] = {}

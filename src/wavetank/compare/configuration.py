@@ -162,6 +162,18 @@ class Against(Record):
     whole_run_change_percent: float | None = Field(description="of the whole run's time, computed")
 
 
+class TurnedLayout(Record):
+    """A cluster that is another one, with the layout of files on its data servers changed."""
+
+    cluster: str = Field(description="as it is")
+    setting: str = Field(description='"stripe-size=1MiB"')
+    before: str = Field(description="on the cluster as it is")
+    after: str
+    inputs_only: bool = Field(
+        description="only input files are placed otherwise; what is written lies as before"
+    )
+
+
 class Configuration(Record):
     """One application on one cluster with one mapping."""
 
@@ -175,6 +187,9 @@ class Configuration(Record):
         description='for people: "GlusterFS, 2 data servers"; no other cluster of the comparison has it'
     )
     mapping: str
+    turned: TurnedLayout | None = Field(
+        default=None, description="of a variant of the layout: what its cluster is made of"
+    )
     instance_type: str
     n_instances: int
     origin: Origin
@@ -238,6 +253,11 @@ class Configuration(Record):
     against: Against | None = Field(
         default=None, description="the baseline; None of the baseline itself, and without one"
     )
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Cluster and mapping; of a variant of the layout the cluster as it is."""
+        return self.cluster if self.turned is None else self.turned.cluster, self.mapping
 
     @property
     def moves_data(self) -> bool:

@@ -37,7 +37,7 @@ class Subject(NamedTuple):
 
     application: str
     variant_of: str | None  # the application of which this is a variant
-    cluster: str
+    cluster: str  # of a variant of the layout: as it is
     mapping: str
 
 
@@ -152,7 +152,7 @@ def _pairs(
 
 
 def _subject(each: Configuration) -> Subject:
-    return Subject(each.application, each.variant_of, each.cluster, each.mapping)
+    return Subject(each.application, each.variant_of, *each.place)
 
 
 def _tested(

@@ -48,11 +48,7 @@ def what_if(
         first: the configuration that ranks first, of the application as it is.
         confidence: of the intervals.
     """
-    ours = {
-        (each.cluster, each.mapping): each
-        for each in configurations
-        if each.application == application
-    }
+    ours = {each.place: each for each in configurations if each.application == application}
     found = []
     for name, certificate in variants.items():
         theirs = [each for each in configurations if each.application == name]
@@ -61,9 +57,9 @@ def what_if(
                 application=name,
                 certificate=certificate,
                 gains=tuple(
-                    _gain(ours[each.cluster, each.mapping], each, configurations, decisions, confidence)
+                    _gain(ours[each.place], each, configurations, decisions, confidence)
                     for each in theirs
-                    if (each.cluster, each.mapping) in ours
+                    if each.place in ours
                 ),
                 not_measured=tuple(
                     Unmeasured(cluster=each.cluster, mapping=each.mapping, reason=each.reason)
@@ -71,7 +67,7 @@ def what_if(
                     if each.application == name
                 ),
             )
-        )  # fmt: skip
+        )
     return WhatIf(
         application=application,
         variants=tuple(found),
@@ -94,7 +90,7 @@ def _gain(
         each
         for each in configurations
         if each.variant_of == ours.application
-        and (each.cluster, each.mapping) == (ours.cluster, ours.mapping)
+        and each.place == ours.place
         and each.id != theirs.id
         and decisions.told_apart(ours.id, each.id)
         and each.io_time_s.median < ours.io_time_s.median
@@ -105,6 +101,7 @@ def _gain(
         cluster=ours.cluster,
         cluster_title=ours.cluster_title,
         mapping=ours.mapping,
+        before=None if theirs.turned is None else theirs.turned.before,
         before_s=ours.io_time_s,
         after_s=theirs.io_time_s,
         change_percent=change_percent(ours.io_time_s.values, theirs.io_time_s.values, confidence),
@@ -144,21 +141,20 @@ def what_if_advice(found: WhatIf) -> tuple[Advice, ...]:
     gains = [gain for variant in found.variants for gain in variant.gains]
     evidence = tuple(gain_words(variant, gain) for variant, gain in all_gains(found))
     n = len(found.variants)
-    changes = "1 single change" if n == 1 else f"{n} single changes"
+    changes = "1 single change of" if n == 1 else f"{n} single changes of"
+    changes = f"{changes} {_turned(found)}"
     if not gains:
-        return (
-            _advice(found, f"None of {changes} of the application has a result beside it yet.", ()),
-        )
+        return (_advice(found, f"None of {changes} has a result beside it yet.", ()),)
     if found.best is None:
         return (
             _advice(
                 found,
-                f"None of {changes} of the application makes its I/O faster by what can be told apart, in {len(gains)} "
+                f"None of {changes} makes its I/O faster by what can be told apart, in {len(gains)} "
                 f"comparison{'s' if len(gains) > 1 else ''}{_slower(found)}.",
                 evidence,
             ),
         )
-    sentence = f"Of {changes} of the application, {_best_words(found, found.best)}."
+    sentence = f"Of {changes}, {_best_words(found, found.best)}."
     if found.best_on_first is None:
         sentence += " On the configuration that ranks first none gains what can be told apart."
     elif found.best_on_first != found.best:
@@ -166,6 +162,16 @@ def what_if_advice(found: WhatIf) -> tuple[Advice, ...]:
             f" On the configuration that ranks first, {_best_words(found, found.best_on_first)}."
         )
     return (_advice(found, sentence, evidence),)
+
+
+def _turned(found: WhatIf) -> str:
+    """Of what the variants are."""
+    of = {variant.certificate.of for variant in found.variants}
+    if of == {"layout"}:
+        return "the layout of its files"
+    if "layout" in of:
+        return "the application and of the layout of its files"
+    return "the application"
 
 
 def all_gains(found: WhatIf) -> Iterable[tuple[VariantGains, Gain]]:
@@ -177,7 +183,7 @@ def all_gains(found: WhatIf) -> Iterable[tuple[VariantGains, Gain]]:
 def gain_words(variant: VariantGains, gain: Gain) -> str:
     """One comparison as a sentence without a full stop."""
     return (
-        f"{variant.certificate.words()}, {gain.cluster_title} with {gain.mapping}: I/O time "
+        f"{variant.change_on(gain)}, {gain.cluster_title} with {gain.mapping}: I/O time "
         f"{show(gain.before_s, 'time')} -> {show(gain.after_s, 'time')}, {change_words(gain)}"
     )
 
@@ -197,7 +203,7 @@ def _best_words(found: WhatIf, best: BestGain) -> str:
     gain = next(each for each in variant.gains if each.configuration == best.configuration)
     titles = {each.application: each.certificate.words() for each in found.variants}
     words = (
-        f"{variant.certificate.words()} gains most: on {gain.cluster_title} with {gain.mapping} the I/O time changes by "
+        f"{variant.change_on(gain)} gains most: on {gain.cluster_title} with {gain.mapping} the I/O time changes by "
         f"{change_words(gain)}, from {format_duration(gain.before_s.median)} to {format_duration(gain.after_s.median)}"
     )
     if not gain.ties_with:

@@ -17,6 +17,10 @@ class Gain(Record):
     cluster: str
     cluster_title: str
     mapping: str
+    before: str | None = Field(
+        default=None,
+        description="of a layout: the knob's value on this cluster; None: as the certificate says",
+    )
     before_s: Estimate = Field(description="I/O time of the application as it is")
     after_s: Estimate = Field(description="I/O time of the variant")
     change_percent: Estimate = Field(
@@ -33,7 +37,7 @@ class Gain(Record):
 class Unmeasured(Record):
     """Where a variant has no result."""
 
-    cluster: str
+    cluster: str = Field(description="of a layout it may be the turned one")
     mapping: str
     reason: str
 
@@ -45,6 +49,13 @@ class VariantGains(Record):
     certificate: Variant
     gains: tuple[Gain, ...]
     not_measured: tuple[Unmeasured, ...] = ()
+
+    def change_on(self, gain: Gain) -> str:
+        """The change on one cluster for people: "stripe size 64 KiB -> 1 MiB"."""
+        certificate = self.certificate
+        if gain.before is None:
+            return certificate.words()
+        return f"{certificate.knob} {gain.before} -> {certificate.after}"
 
 
 class NotApplying(Record):

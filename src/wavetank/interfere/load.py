@@ -10,7 +10,8 @@ from pathlib import Path
 import yaml
 
 from wavetank.campaign.facts import ClusterFacts, with_titles
-from wavetank.campaign.load import ReadCluster, keep_clusters
+from wavetank.campaign.layouts import ReadCluster
+from wavetank.campaign.load import keep_clusters
 from wavetank.campaign.problems import Problems
 from wavetank.campaign.store import Store
 from wavetank.document import make_folder, write_whole

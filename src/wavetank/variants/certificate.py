@@ -13,19 +13,19 @@ from wavetank.kernel.document.variant import ChangedPhase, CheckedFile, Variant
 from wavetank.measure.mapping import rank_bytes
 from wavetank.model.document.phase import Phase
 from wavetank.trace.schema import Int64Array
-from wavetank.variants.base import Knob, Turned
+from wavetank.variants.base import Turned
 from wavetank.variants.extents import Space, calls_and_bytes, extents, moved
 
 EQUAL = "equal"
 PARTS = "each byte of it is in one part"
 
 
-def certify(base: Kernel, knob: Knob, setting: str, turned: Turned) -> Variant:
+def certify(base: Kernel, knob: str, setting: str, turned: Turned) -> Variant:
     """Compare a variant with the kernel that it was made of.
 
     Args:
         base: the kernel as it is.
-        knob: that was turned.
+        knob: that was turned, for sentences.
         setting: as people write it.
         turned: the variant.
 
@@ -49,7 +49,7 @@ def certify(base: Kernel, knob: Knob, setting: str, turned: Turned) -> Variant:
             )
     return Variant(
         setting=setting,
-        knob=knob.title,
+        knob=knob,
         before=turned.before,
         after=turned.after,
         hints=turned.hints,

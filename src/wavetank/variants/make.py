@@ -35,7 +35,7 @@ def make_variant(kernel: Kernel, setting: str) -> Kernel:
         UsageError: there is no such knob, or no such value of it.
         KernelError: the kernel is a variant itself, or what was made of it is not equal.
     """
-    name, value = _read(setting)
+    name, value = read_setting(setting)
     chosen = knob(name)
     _require_own(kernel)
     if value is None:
@@ -47,7 +47,7 @@ def make_variant(kernel: Kernel, setting: str) -> Kernel:
     turned = chosen.turned(kernel, value)
     for reason in disagreements(turned.kernel):
         raise DoesNotApplyError(f"its ranks would wait for each other for ever: {reason}")
-    certificate = certify(kernel, chosen, setting, turned)
+    certificate = certify(kernel, chosen.title, setting, turned)
     return turned.kernel.model_copy(
         update={
             "variant": certificate,
@@ -90,7 +90,7 @@ def check_settings(settings: Sequence[str]) -> None:
         UsageError: the first of them.
     """
     for position, setting in enumerate(settings):
-        knob(_read(setting)[0])
+        knob(read_setting(setting)[0])
         if setting in settings[:position]:
             raise UsageError(f"{setting} is named twice")
 
@@ -98,7 +98,7 @@ def check_settings(settings: Sequence[str]) -> None:
 def _settings(kernel: Kernel, settings: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Each setting with its value, and how it is shown where it does not apply."""
     for setting in settings or knob_names():
-        name, value = _read(setting)
+        name, value = read_setting(setting)
         if value is not None:
             yield setting, setting
             continue
@@ -106,7 +106,12 @@ def _settings(kernel: Kernel, settings: Sequence[str]) -> Iterator[tuple[str, st
             yield f"{name}={each}", name
 
 
-def _read(setting: str) -> tuple[str, str | None]:
+def read_setting(setting: str) -> tuple[str, str | None]:
+    """A knob's name and its value; None where only the knob is named.
+
+    Raises:
+        UsageError: it names none.
+    """
     name, equals, value = setting.partition("=")
     if not name or (equals and not value):
         raise UsageError(

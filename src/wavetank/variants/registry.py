@@ -7,6 +7,7 @@ from functools import cache
 
 from wavetank.errors import UsageError
 from wavetank.variants.base import Knob
+from wavetank.variants.layouts import LAYOUTS
 
 KNOBS: dict[str, str] = {
     "collective-buffering": "wavetank.variants.collective_buffering:CollectiveBuffering",
@@ -32,8 +33,15 @@ def knob(name: str) -> Knob:
     Raises:
         UsageError: there is none.
     """
+    if name in LAYOUTS:
+        raise UsageError(
+            f"{name} is of the cluster: the kernel stays as it is. 'what_if: [{name}]' in a campaign file measures it "
+            "on its clusters with another layout of files"
+        )
     if name not in KNOBS:
-        raise UsageError(f"there is no knob {name!r}. Known: {', '.join(KNOBS)}")
+        raise UsageError(
+            f"there is no knob {name!r}. Known: {', '.join(KNOBS)}; in campaigns {', '.join(LAYOUTS)} too"
+        )
     module, _, attribute = KNOBS[name].partition(":")
     made: Knob = getattr(importlib.import_module(module), attribute)()
     return made

@@ -363,13 +363,13 @@ def test_a_kernel_that_moves_other_bytes_gets_no_certificate(kernel_of):
     moved = first.model_copy(update={"offset": (linear(a=3072, b=1024, c=512),)})
     wrong = turned.kernel.model_copy(update={"phases": (moved, *turned.kernel.phases[1:])})
     with pytest.raises(KernelError, match="same bytes of shared"):
-        certify(base, knob("request-size"), "x", type(turned)(wrong, "a", "b"))
+        certify(base, "request size", "x", type(turned)(wrong, "a", "b"))
     smaller = first.model_copy(
         update={"pattern": (first.pattern[0].model_copy(update={"rs": 512}),)}
     )
     wrong = turned.kernel.model_copy(update={"phases": (smaller, *turned.kernel.phases[1:])})
     with pytest.raises(KernelError, match="moves"):
-        certify(base, knob("request-size"), "x", type(turned)(wrong, "a", "b"))
+        certify(base, "request size", "x", type(turned)(wrong, "a", "b"))
 
 
 def test_programs_that_do_not_make_all_calls_get_no_certificate(kernel_of):

@@ -35,14 +35,15 @@ def _ties(item: _Gain) -> Cell:
 
 GAINS: Definition[_Gain] = Definition(
     "what-if",
-    "What if: one knob of the application turned",
+    "What if: one knob turned",
     (
         application_column(lambda i: i.found.application),
         Column("setting", "Setting", lambda i: i.variant.certificate.setting, machine=True),
         Column("knob", "Knob", lambda i: i.variant.certificate.knob, machine=True),
-        Column("before", "From", lambda i: i.variant.certificate.before, machine=True),
+        Column("of", "Of", lambda i: i.variant.certificate.of, machine=True, help="application, or layout of files"),
+        Column("before", "From", lambda i: i.gain.before or i.variant.certificate.before, machine=True),
         Column("after", "To", lambda i: i.variant.certificate.after, machine=True),
-        Column("change", "Change", lambda i: i.variant.certificate.words(), wide=True),
+        Column("change", "Change", lambda i: i.variant.change_on(i.gain), wide=True),
         Column("cluster", "Cluster's name", lambda i: i.gain.cluster, machine=True),
         Column("title", "Cluster", lambda i: i.gain.cluster_title, wide=True),
         Column("mapping", "Mapping", lambda i: i.gain.mapping),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from wavetank.document import Record
@@ -34,7 +36,13 @@ class Variant(Record):
 
     setting: str = Field(description='"request-size=1MiB": makes the variant again')
     knob: str
-    before: str = Field(description="the knob's value in the kernel as it is")
+    of: Literal["application", "layout"] = Field(
+        default="application",
+        description="what the knob is of; layout: of files on data servers, and the kernel is as it is",
+    )
+    before: str = Field(
+        description="the knob's value in the kernel as it is; of a layout each cluster has its own"
+    )
     after: str
     hints: tuple[str, ...] = Field(
         default=(), description="MPI-IO hints that are turned; some libraries ignore some"
