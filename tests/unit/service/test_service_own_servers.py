@@ -21,6 +21,7 @@ from service_killing import DONE, KILLED, ended, points
 from service_web import ASKED
 from service_web import Service as WebService
 
+from wavetank.cluster import deploy
 from wavetank.errors import ServiceError
 from wavetank.service.core.own_servers import OwnServers, Stock, choose
 from wavetank.service.core.placement import Ask
@@ -237,6 +238,15 @@ def of_nodes(said=None, *devices, size=10 * GIB):
 def test_a_cluster_of_servers_is_called_after_its_space_and_has_a_node_for_each():
     spec = spec_of(OwnServers(space="sp-1f", template=of_nodes(), servers=3))
     assert (spec.name, spec.node_names()) == ("sp-1f", ("c1", "c2", "c3", "h1"))
+
+
+@pytest.mark.parametrize(("nodes", "n"), [({"compute": 3}, 3), ({"head": 1}, 1), ({"compute": 0}, 1)])  # fmt: skip
+def test_a_template_is_looked_at_with_the_servers_that_its_file_has(monkeypatch, nodes, n):
+    """Of hosts over ssh there are as many as the file names."""
+    seen = []
+    monkeypatch.setattr(deploy, "check", lambda spec: seen.append(spec) or [])
+    ClustersOfSpaces().see(of_nodes({"nodes": nodes}))
+    assert [spec.nodes.compute for spec in seen] == [n]
 
 
 @pytest.mark.parametrize(

@@ -24,12 +24,17 @@ class ClustersOfSpaces:
     """Brings up clusters by any provider; see ``reconcile.clusters.Clusters``."""
 
     def see(self, template: Template) -> None:
-        """See that a cluster with one server could come up here.
+        """See that a cluster with as many servers as the file has compute nodes could come up here.
 
         Raises:
             ServiceError: it could not, with all that is wrong.
         """
-        spec = spec_of(OwnServers(space=TRIAL, template=template, servers=1))
+        nodes = template.cluster.get("nodes")
+        asked = nodes.get("compute") if isinstance(nodes, dict) else None
+        servers = (
+            asked if isinstance(asked, int) and asked > 0 else 1
+        )  # with ssh, of which there are hosts
+        spec = spec_of(OwnServers(space=TRIAL, template=template, servers=servers))
         findings = list(_device_problems(template, spec))
         try:
             findings += deploy.check(spec)
