@@ -280,12 +280,12 @@ def check(file: Path) -> None:
     from wavetank.cluster.spec import examine_spec
 
     spec, findings = examine_spec(file)
-    if spec is not None:
-        findings += deploy.check(spec)
-    if spec is None or findings:
+    examined = None if spec is None else deploy.examine(spec)
+    findings += [] if examined is None else examined.findings
+    if spec is None or examined is None or findings:
         raise SpecError(f"{file}: this cluster cannot come up here:\n  " + "\n  ".join(findings))
     say(f"{spec.name} can come up here: {_summary(spec)}")
-    for note in [*notes(spec), *deploy.unknown(spec), *_tools(spec)]:
+    for note in [*notes(spec), *examined.unknown, *_tools(spec)]:
         say(f"note: {note}")
 
 

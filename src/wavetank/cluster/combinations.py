@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from wavetank.cluster.access import Access
-from wavetank.cluster.components import HYPERVISORS, MANAGED, Hypervisor
+from wavetank.cluster.components import HYPERVISORS, MADE_BY, Hypervisor
 
 METHODS: tuple[Access, ...] = ("virtual", "client", "passthrough", "volume")
 """Access methods of guests."""
@@ -57,8 +57,8 @@ def reason_against(access: Access, kind: str, hypervisor: Hypervisor) -> str | N
 def _against_file_system(access: Access, kind: str) -> str | None:
     if access in BROUGHT_UP.get(kind, ()):
         return None
-    if kind in MANAGED:
-        return f"file_system {kind} is made and run by a cloud: use provider aws"
+    if kind in MADE_BY:
+        return f"file_system {kind} is made and run by a cloud: use provider {MADE_BY[kind]}"
     if kind in NOT_FOR_GUESTS:
         return NOT_FOR_GUESTS[kind]
     if access == "virtual":  # its driver says what it lacks

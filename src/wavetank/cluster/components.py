@@ -44,11 +44,13 @@ OptionValue = str | int | float | bool
 # Providers that make instances by their types' names, on the terms of the key cloud.
 CLOUDS = ("aws", "openstack")
 
-# File systems that a cloud makes and runs; their keys are held together by managed.py.
-MANAGED = frozenset({"fsx-lustre", "efs"})
-
-# The cloud whose they are, and whose instance types the catalogue has.
+# The cloud whose instance types the catalogue has.
 AWS = "aws"
+OPENSTACK = "openstack"
+
+# File systems that a cloud makes and runs, and the provider whose they are; their keys are held together by managed.py.
+MADE_BY = {"fsx-lustre": AWS, "efs": AWS, "manila-share": OPENSTACK}
+MANAGED = frozenset(MADE_BY)
 
 # Those that have no data servers among the nodes.
 WITHOUT_SERVERS = frozenset({"none", "existing"}) | MANAGED
@@ -60,7 +62,7 @@ WITHOUT_MOUNT = WITHOUT_SERVERS - MANAGED
 WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}
 
 # Those where nothing of ours spreads the content of files.
-WITHOUT_STRIPES = frozenset({"none", "existing", "efs"})
+WITHOUT_STRIPES = frozenset({"none", "existing", "efs", "manila-share"})
 
 # Directories that nodes and hosts need as they are.
 NEEDED_DIRECTORIES = frozenset(
@@ -244,7 +246,7 @@ class FileSystem(Record):
     capacity: Size | None = Field(
         default=None,
         description="of 'fsx-lustre': 1200 GiB, 2400 GiB or a multiple of 2400 GiB, the default is 1200 GiB; of 'efs', which "
-        "grows by itself: what is stored at most, by which it is priced",
+        "grows by itself: what is stored at most, by which it is priced; of 'manila-share', which needs it: its size",
     )
     throughput_per_tib: Literal[125, 250, 500, 1000] | None = Field(
         default=None,

@@ -16,6 +16,7 @@ from wavetank.cluster import interrupts, mounting, mpi, registry
 from wavetank.cluster.components import CLOUDS
 from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.filesystems.base import KnowsOptions, OutlivesNodes
 from wavetank.cluster.needs import TOOLS, Needs, needs_by_node
 from wavetank.cluster.providers.base import (
@@ -44,11 +45,28 @@ log = logging.getLogger(__name__)
 
 def check(spec: ClusterSpec) -> list[str]:
     """Everything that keeps this cluster from coming up here. Changes nothing; hosts over ssh are asked."""
+    return examine(spec).findings
+
+
+def examine(spec: ClusterSpec) -> Examined:
+    """The same, and what decides whether a cluster that can come up does, and is not known before."""
+    unknown: list[str] = []
+    findings = _findings(spec, unknown)
+    return Examined(findings, unknown)
+
+
+def _findings(spec: ClusterSpec, unknown: list[str]) -> list[str]:
+    """What keeps a cluster from coming up; what is not known is added."""
     findings = []
     provider = driver = None
     try:
         provider = registry.provider(spec.provider)
-        findings += provider.check(spec)
+        if isinstance(provider, AsksAccounts):
+            asked = provider.ask(spec)
+            findings += asked.findings
+            unknown += asked.unknown
+        else:
+            findings += provider.check(spec)
     except SpecError as error:
         findings.append(str(error))
     try:
@@ -81,12 +99,6 @@ def tools_unknown(spec: ClusterSpec) -> list[str]:
     """Why it is not known what measures besides the replay before the cluster is up: sentences."""
     provider = registry.provider(spec.provider)
     return provider.tools_unknown(spec) if isinstance(provider, KnowsTools) else []
-
-
-def unknown(spec: ClusterSpec) -> list[str]:
-    """What decides whether a cluster that can come up does, and is not known before: sentences."""
-    provider = registry.provider(spec.provider)
-    return provider.unknown(spec) if isinstance(provider, AsksAccounts) else []
 
 
 _STEPS = 3  # of bringing a cluster up: nodes, file system, mounts

@@ -1,6 +1,6 @@
 """File systems that a cloud makes and runs: their keys in a specification, and what those stand for.
 
-Sizes and throughputs: the CreateFileSystem operations of FSx and EFS as botocore 1.44.5 describes them.
+Sizes and throughputs: the CreateFileSystem operations of FSx and EFS as botocore 1.44.5 describes them. Shares of Manila have whole GiB.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ class Service:
     """A file system that the cloud runs, as clients reach it.
 
     Attributes:
-        address: what is mounted: of FSx for Lustre "NAME@tcp:/MOUNT-NAME", of EFS the address of its mount target.
+        address: what is mounted: of FSx for Lustre "NAME@tcp:/MOUNT-NAME", of EFS the address of its mount target, of a share of Manila
+            its export location, "ADDRESS:/PATH".
         name: of its servers in the domain name system.
     """
 
@@ -36,7 +37,7 @@ class Stored:
 
     Attributes:
         name: in price tables.
-        size_bytes: capacity of FSx; of EFS what it says that it stores.
+        size_bytes: capacity of FSx and of a share; of EFS what it says that it stores.
         throughput_bytes_per_s: provisioned, of EFS; None: none is bought.
         is_paid_by_moved: whether what is read and written is paid for too.
     """
@@ -77,6 +78,11 @@ def fsx_price_name(deployment: str, per_tib: int | None) -> str:
     return name if per_tib is None else f"{name}-{per_tib}"
 
 
+def share_price_name(share_type: str | None) -> str:
+    """A share of Manila in price tables, by its type; None: the cloud's default."""
+    return f"manila-{share_type or 'default'}"
+
+
 def is_paid_by_moved(fs: FileSystem) -> bool:
     """Whether what is read and written is paid for: EFS with elastic throughput, its default."""
     return fs.kind == "efs" and fs.throughput in (None, "elastic")
@@ -88,7 +94,7 @@ def managed_problems(fs: FileSystem) -> Iterator[str]:
         if getattr(fs, key) is not None and fs.kind != "fsx-lustre":
             yield f"file_system.{key} only has a meaning with kind: fsx-lustre, not {fs.kind}"
     if fs.capacity is not None and fs.kind not in MANAGED:
-        yield f"file_system.capacity only has a meaning with kind: fsx-lustre or efs, not {fs.kind}"
+        yield f"file_system.capacity only has a meaning with kind: fsx-lustre, efs or manila-share, not {fs.kind}"
     for key in ("throughput", "tls"):
         if getattr(fs, key) is not None and fs.kind != "efs":
             yield f"file_system.{key} only has a meaning with kind: efs, not {fs.kind}"
@@ -96,7 +102,7 @@ def managed_problems(fs: FileSystem) -> Iterator[str]:
         for key in ("servers", "path", "prefix", "package"):
             if getattr(fs, key) is not None:
                 yield f"file_system.{key} has no meaning with kind: {fs.kind}: the cloud runs its servers"
-        yield from _efs_problems(fs) if fs.kind == "efs" else _fsx_problems(fs)
+        yield from PROBLEMS[fs.kind](fs)
 
 
 def _efs_problems(fs: FileSystem) -> Iterator[str]:
@@ -114,3 +120,13 @@ def _fsx_problems(fs: FileSystem) -> Iterator[str]:
         )
     if fs.throughput_per_tib is not None and fsx_deployment(fs) != "PERSISTENT_2":
         yield "file_system.throughput_per_tib only has a meaning with deployment: PERSISTENT_2"
+
+
+def _share_problems(fs: FileSystem) -> Iterator[str]:
+    if not fs.capacity:
+        yield "file_system.capacity is needed with kind: manila-share: the size of the share, e.g. 100 GiB"
+    elif fs.capacity % GIB:
+        yield f"file_system.capacity {format_size(fs.capacity)}: shares of Manila have whole GiB"
+
+
+PROBLEMS = {"efs": _efs_problems, "fsx-lustre": _fsx_problems, "manila-share": _share_problems}

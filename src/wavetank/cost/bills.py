@@ -153,7 +153,7 @@ def bill_of(used: Iterable[Used], table: PriceTable) -> Bill:
     return Bill(
         lines=tuple(_by_resource(_line(each, table) for each in used).values()),
         currency=table.currency,
-        table=f"{table.name} ({table.region}, {table.date})",
+        table=f"{table.name} ({table.region}, {table.date}{'' if table.exchange is None else f', {table.exchange}'})",
     )
 
 

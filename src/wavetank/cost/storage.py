@@ -16,6 +16,7 @@ from wavetank.cluster.managed import (
     fsx_deployment,
     fsx_price_name,
     fsx_throughput_per_tib,
+    share_price_name,
 )
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
@@ -30,7 +31,7 @@ class StorageUse:
     """Devices or a file system of one kind, all alike.
 
     Attributes:
-        name: in price tables: "ebs-gp3", "fsx-lustre-scratch-2", "efs".
+        name: in price tables: "ebs-gp3", "fsx-lustre-scratch-2", "efs", "manila-default".
         number: of them.
         size_bytes: capacity of each; None where what is stored is billed, and is not known.
         iops: provisioned, of each; None: none are bought.
@@ -66,6 +67,9 @@ def storage_of(spec: ClusterSpec) -> tuple[StorageUse, ...]:
     elif fs.kind == "efs":
         rate = fs.throughput if isinstance(fs.throughput, int) else None
         found.append(StorageUse("efs", 1, fs.capacity, None, rate))
+    elif fs.kind == "manila-share":
+        named = spec.cloud.openstack.share_type if spec.cloud and spec.cloud.openstack else None
+        found.append(StorageUse(share_price_name(named), 1, fs.capacity))
     elif fs.kind != "existing":
         found += _volumes(spec.storage, len(spec.storage_names()))
     if spec.temporary is not None:

@@ -31,7 +31,7 @@ def tries(
     found = lines(program, how, url, folder, *words)
     *after, unkilled = [each["killed_after"] for each in found]
     assert unkilled is None
-    assert len(after) >= 10
+    assert len(after) >= least
     if every:  # no call is left out
         assert after == [*range(after[0], after[0] + len(after))]
     for each in found:

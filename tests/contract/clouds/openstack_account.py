@@ -84,3 +84,12 @@ def body_of(name: str = "lab", **changes: Any) -> dict[str, Any]:
 
 def spec_of(name: str = "lab", **changes: Any) -> ClusterSpec:
     return ClusterSpec.model_validate(body_of(name, **changes))
+
+
+def share_of(file_system: dict[str, Any] | None = None, **changes: Any) -> ClusterSpec:
+    """A cluster whose file system is a share of Manila."""
+    share = {"kind": "manila-share", "capacity": "100 GiB", **(file_system or {})}
+    body = body_of(nodes={"compute": 2}, file_system=share, **changes)
+    return ClusterSpec.model_validate(
+        {key: value for key, value in body.items() if key != "storage"}
+    )

@@ -40,7 +40,13 @@ USERS = (
 
 
 class Keystone:
-    """Who may call, and what there is to be called."""
+    """Who may call, and what there is to be called.
+
+    Attributes:
+        has_manila: whether there are shares.
+    """
+
+    has_manila: bool
 
     def identity(
         self, here: str, path: str, method: str, asked: Any, environ: dict[str, Any]
@@ -48,7 +54,11 @@ class Keystone:
         if path == "/identity/v3/auth/tokens":
             user = self._let_in(asked) if method == "POST" else self._shown(environ)
             headers = [("X-Subject-Token", user.token)]
-            return (201 if method == "POST" else 200), _token(here, user), headers
+            return (
+                (201 if method == "POST" else 200),
+                _token(here, user, with_shares=self.has_manila),
+                headers,
+            )
         self.user_of(environ.get("HTTP_X_AUTH_TOKEN"))
         what, _, identifier = path.removeprefix("/identity/v3/").partition("/")
         for user in USERS:
@@ -78,7 +88,7 @@ class Keystone:
             raise RefusedCallError(404, "Could not find token.") from error
 
 
-def _token(here: str, user: User) -> dict[str, Any]:
+def _token(here: str, user: User, *, with_shares: bool) -> dict[str, Any]:
     catalog = [
         {
             "type": kind, "name": name, "id": name,
@@ -89,6 +99,7 @@ def _token(here: str, user: User) -> dict[str, Any]:
         for kind, name, path in (
             ("compute", "nova", "/compute/v2.1"), ("block-storage", "cinder", "/volume/v3"), ("image", "glance", "/image"),
             ("network", "neutron", "/network"), ("identity", "keystone", "/identity"),
+            *([("sharev2", "manilav2", "/share/v2")] if with_shares else []),
         )
     ]  # fmt: skip
     domain = {"id": "default", "name": "Default"}
@@ -111,6 +122,7 @@ def versions(here: str) -> dict[str, Any]:
         return {"id": identifier, "status": "CURRENT", "links": links, **more}
 
     nova = one("/compute/v2.1", "v2.1", version="2.96", min_version="2.1")
+    manila = one("/share/v2", "v2.0", version="2.78", min_version="2.0")
     keystone = {**one("/identity/v3", "v3.14"), "status": "stable", "media-types": []}
     return {
         "/identity": {"versions": {"values": [keystone]}},
@@ -120,5 +132,7 @@ def versions(here: str) -> dict[str, Any]:
         "/volume": {"versions": [one("/volume/v3", "v3.0", version="3.71", min_version="3.0")]},
         "/volume/v3": {"versions": [one("/volume/v3", "v3.0", version="3.71", min_version="3.0")]},
         "/image": {"versions": [one("/image/v2", "v2.16")]},
+        "/share": {"versions": [manila]},
+        "/share/v2": {"versions": [manila]},
         "/network": {"versions": [one("/network/v2.0", "v2.0")]},
     }

@@ -1,7 +1,8 @@
 """What ``down`` or ``prune`` makes of a wavetank that is killed (SIGKILL) after each of its calls to OpenStack: a line for each try.
 
-Usage: openstack_killed.py up|down URL FOLDER [N]. How: killed_calls.py. Killed after each call that changes something, and after the
-next. With N, once: after the Nth call that changes something in Nova. That is for a real Nova, which cannot be copied.
+Usage: openstack_killed.py up|down URL FOLDER KIND [N]: killed after each call that changes something, and after the next, of a cluster
+with a file system of that kind. With a share of Manila, from the first call that makes, or deletes, it: those before are as of the others.
+With N, once: after the Nth call that changes something in Nova. That is for a real Nova, which cannot be copied. How: killed_calls.py.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from emulated_account import Elsewhere
 from killed_calls import Killed, KilledOnce, Kills
-from openstack_account import environment, spec_of
+from openstack_account import environment, share_of, spec_of
 
 from wavetank.cluster.clouds.openstack import cloud
 from wavetank.cluster.clouds.openstack.account import Account
@@ -26,11 +27,17 @@ def changes_nova(call: str) -> bool:
     return changes(call) and " nova:" in call
 
 
+SMALL = {"nodes": {"compute": 1, "io": 1}, "storage": {"size": "20 GiB"}}
+SPECS = {"nfs": spec_of(file_system={"kind": "nfs"}, **SMALL), "manila-share": share_of()}
+FIRST_OF_SHARES = {"up": ("/shares",), "down": ("/shares/*",)}
+
+
 def main() -> None:
-    how, url, folder, *after = sys.argv[1:]
-    nodes = {"compute": 1, "io": 1}
-    spec = spec_of(nodes=nodes, storage={"size": "20 GiB"}, file_system={"kind": "nfs"})
-    killed = Killed(Account, environment, spec, changes=changes_nova if after else changes)
+    how, url, folder, kind, *after = sys.argv[1:]
+    first = FIRST_OF_SHARES[how] if kind == "manila-share" else None
+    killed = Killed(
+        Account, environment, SPECS[kind], first, changes=changes_nova if after else changes
+    )
     kills = (KilledOnce if after else Kills)(how, Elsewhere(url), Path(folder), killed)
     cloud.MOST_LOOKS = sys.maxsize
     Account.pause = lambda self, n_before: kills.between_looks()  # type: ignore[method-assign]

@@ -71,7 +71,11 @@ class Loopback(Standin):
             if port["device_id"] == identifier:
                 port["fixed_ips"][0]["ip_address"] = host.address
         host.run(["ip", "route", "replace", *UNREACHABLE])
-        volumes = [key for key, each in self.volumes.items() if each.get("server") == identifier]
+        volumes = [
+            key
+            for key, each in self.volumes.items()
+            if each.get("server") == identifier and each["bootable"] == "false"
+        ]
         user_data = self.user_data.pop(identifier)
         first_start(host, server["name"][:63], user_data, _disks(volumes))
 

@@ -155,8 +155,7 @@ class NovaStandin(Cinder):
         flavor = next((each for each in FLAVORS if each["id"] == server["flavorRef"]), None)
         if flavor is None:
             raise RefusedCallError(400, f"Flavor {server['flavorRef']} could not be found.")
-        if server["imageRef"] not in [each["id"] for each in IMAGES if each["status"] == "active"]:
-            raise RefusedCallError(400, "Can not find requested image")
+        self._check_root(server, flavor)
         if server["key_name"] not in self.key_pairs:
             raise RefusedCallError(400, "Invalid key_name provided.")
         if server["availability_zone"] not in ZONES:
@@ -193,6 +192,25 @@ class NovaStandin(Cinder):
         }  # fmt: skip
         self.looks[identifier] = self.slow
         return identifier
+
+    def _check_root(self, server: dict[str, Any], flavor: dict[str, Any]) -> None:
+        """An image for the flavor's disk, which it has, or a volume that one was written to."""
+        first = next(each for each in server["block_device_mapping_v2"] if each["boot_index"] == 0)
+        if first["source_type"] == "volume":
+            if "imageRef" in server:
+                raise RefusedCallError(
+                    400,
+                    "Block Device Mapping is Invalid: Boot sequence for the instance is not valid.",
+                )
+            if self.volumes.get(first["uuid"], {}).get("bootable") != "true":
+                raise RefusedCallError(400, f"Block Device {first['uuid']} is not bootable.")
+            return
+        if server["imageRef"] not in [each["id"] for each in IMAGES if each["status"] == "active"]:
+            raise RefusedCallError(400, "Can not find requested image")
+        if flavor["disk"] == 0:
+            raise RefusedCallError(
+                403, "Only volume-backed servers are allowed for flavors with zero disk."
+            )
 
     def _look(self) -> None:
         """One look more at all servers: those whose time has come are in their next state."""

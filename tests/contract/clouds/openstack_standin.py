@@ -1,4 +1,4 @@
-"""Keystone, Nova, Neutron, Cinder and Glance as one process: what they hold, the states that they pass, and what they refuse.
+"""Keystone, Nova, Neutron, Cinder, Glance and Manila as one process: what they hold, the states that they pass, and what they refuse.
 
 Usage: openstack_standin.py [PYTHON FOLDER]
 
@@ -31,11 +31,14 @@ from openstack_images import Glance
 from openstack_network import Neutron
 from openstack_nova import NovaStandin
 from openstack_real_nova import RealNova
+from openstack_shares import Manila, version_of
 from openstack_volumes import Cinder
 from served_standin import go_on_as_two, serve
 
 Respond = Callable[[str, list[tuple[str, str]]], object]
-NAMES = {"compute": "nova", "volume": "cinder", "network": "neutron", "image": "glance"}
+NAMES = {
+    "compute": "nova", "volume": "cinder", "network": "neutron", "image": "glance", "share": "manila",
+}  # fmt: skip
 
 
 class Services(Keystone, Glance, Cinder):
@@ -52,6 +55,8 @@ class Services(Keystone, Glance, Cinder):
         self.refuse: dict[str, list[Any]] = {}  # call -> status, message
         self.html = False
         self.neutron = Neutron(PROJECT, self.quota)
+        self.manila = Manila(self.quota)
+        self.has_manila = True
 
     def __call__(self, environ: dict[str, Any], start: Respond) -> Iterable[bytes]:
         path, method = environ["PATH_INFO"].rstrip("/"), environ["REQUEST_METHOD"]
@@ -103,6 +108,7 @@ class Services(Keystone, Glance, Cinder):
             self._note(path, method, body)
         service, _, rest = path.lstrip("/").partition("/")
         query = parse_qs(environ["QUERY_STRING"])
+        self.manila.version = version_of(environ)
         answer = getattr(self, f"_{NAMES[service]}")
         status, found = answer(method, "/" + rest.partition("/")[2], asked, query)
         return status, found, []
@@ -111,6 +117,12 @@ class Services(Keystone, Glance, Cinder):
         self, method: str, path: str, asked: Any, query: dict[str, list[str]]
     ) -> tuple[int, Any]:
         return self.neutron.answer(method, path, asked, query)
+
+    def _manila(
+        self, method: str, path: str, asked: Any, query: dict[str, list[str]]
+    ) -> tuple[int, Any]:
+        self.manila.slow, self.manila.linger = self.slow, self.linger
+        return self.manila.answer(method, path, asked, query)
 
     # Told and asked by tests
 
@@ -132,6 +144,9 @@ class Services(Keystone, Glance, Cinder):
             if key == "quota":
                 self.quota.clear()
                 self.quota.update(value)
+            elif key == "shares":
+                for name, how in value.items():
+                    setattr(self.manila, name, how)
             else:
                 setattr(self, key, value)
             self._nova_told(key, value)
@@ -141,6 +156,7 @@ class Services(Keystone, Glance, Cinder):
         yield from self._nova_left()
         yield from (f"volume {each['name']} {each['status']}" for each in self.volumes.values())
         yield from self.neutron.left()
+        yield from self.manila.left()
 
     def _nova_told(self, key: str, value: Any) -> None:
         raise NotImplementedError

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from openstack_answers import RefusedCallError, due, filtered, need
+from openstack_images import IMAGES
 
 VOLUME_TYPES = ["ssd", "hdd"]
 
@@ -68,13 +69,26 @@ class Cinder:
                 413,
                 f"VolumeLimitExceeded: Maximum number of volumes allowed ({limits['maxTotalVolumes']}) exceeded for quota 'volumes'.",
             )
+        image = asked.get("imageRef")
+        if image is not None:
+            found = next((each for each in IMAGES if each["id"] == image), None)
+            if found is None or found["status"] != "active":
+                raise RefusedCallError(
+                    400, f"Invalid image identifier or unable to access {image}."
+                )
+            if asked["size"] < found["min_disk"]:
+                raise RefusedCallError(
+                    400, f"Invalid input received: Volume size {asked['size']}GB cannot be smaller than the image minDisk size "
+                    f"{found['min_disk']}GB.",
+                )  # fmt: skip
         kind = asked.get("volume_type", "__DEFAULT__")
         if kind not in (*VOLUME_TYPES, "__DEFAULT__"):
             raise RefusedCallError(404, f"Volume type with name {kind} could not be found.")
         made = {
             "id": str(uuid4()), "name": asked["name"], "size": asked["size"], "metadata": asked["metadata"],
-            "volume_type": kind, "created_at": now(), "status": "creating", "attachments": [], "multiattach": False, "bootable": "false",
-            "availability_zone": "nova", "encrypted": False, "snapshot_id": None, "description": None,
+            "volume_type": kind, "created_at": now(), "status": "creating", "attachments": [], "multiattach": False,
+            "bootable": str(image is not None).lower(), "availability_zone": "nova", "encrypted": False, "snapshot_id": None,
+            "description": None,
         }  # fmt: skip
         self.volumes[made["id"]] = made
         self.looks[made["id"]] = self.slow

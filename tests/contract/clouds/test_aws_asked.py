@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 from wavetank.cli.main import cli
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.spec import ClusterSpec
 
 NO = "AccessDenied"
@@ -49,7 +51,7 @@ def test_all_rights_that_are_missing_are_named_at_once(aws: Emulator, cloud: Aws
         "scheduler:CreateSchedule", "iam:PassRole",
     )  # fmt: skip
     aws.behave(refuse={action.partition(":")[2]: NO for action in missing})
-    findings = "\n".join(cloud.check(served_of(LUSTRE)))
+    findings = "\n".join(cloud.check(served_of(LUSTRE)).findings)
     assert [action for action in missing if f"may not call {action} (" not in findings] == []
     assert "wavetank cluster policy aws" in findings
 
@@ -66,16 +68,14 @@ def test_rights_that_the_cluster_does_not_need_are_not_asked_for(
         "PassRole",
     )
     aws.behave(refuse=dict.fromkeys((*calls, "GetRole", "CreateNetworkInterface"), NO))
-    assert cloud.check(spec_of()) == []
-    assert cloud.unknown(spec_of()) == []
+    assert cloud.check(spec_of()) == Examined([], [])
 
 
 @pytest.mark.parametrize("spec", [spec_of(**WITH_ROLE), served_of(LUSTRE), served_of(NFS_BY_AWS)])
 def test_the_shipped_policy_is_enough_as_iam_simulates_it(
     aws: Emulator, cloud: AwsCloud, spec: ClusterSpec
 ) -> None:
-    assert cloud.check(spec) == []
-    assert cloud.unknown(spec) == []
+    assert cloud.check(spec) == Examined([], [])
     assert "iam:SimulatePrincipalPolicy" in aws.calls()
     assert aws.made() == []
     assert aws.left() == []
@@ -83,8 +83,9 @@ def test_the_shipped_policy_is_enough_as_iam_simulates_it(
 
 def test_what_may_not_be_simulated_is_said_not_to_be_known(aws: Emulator, cloud: AwsCloud) -> None:
     aws.behave(refuse={"SimulatePrincipalPolicy": NO})
-    assert cloud.check(served_of(LUSTRE)) == []
-    mine, of_role = cloud.unknown(served_of(LUSTRE))
+    found = cloud.check(served_of(LUSTRE))
+    assert found.findings == []
+    mine, of_role = found.unknown
     for action in (
         "ec2:TerminateInstances",
         "ec2:CreateTags",
@@ -105,14 +106,19 @@ def test_check_prints_what_is_not_known_as_notes(aws: Emulator, tmp_path: Path) 
     assert done.exit_code == 0
     assert "lab can come up here" in done.stdout
     assert "note: whether ec2:TerminateInstances" in done.stdout
+    # findings and notes are of one look: quotas and policies are asked for once
+    of_command = aws.calls()
+    AwsCloud("us-east-1").check(spec_of())
+    assert Counter(aws.calls()) - Counter(of_command) == Counter(of_command)
 
 
 def test_a_refusal_that_depends_on_what_was_not_given_is_not_known(
     aws: Emulator, cloud: AwsCloud
 ) -> None:
     aws.behave(refuse={"DeleteVolume": NO}, missing=["aws:MultiFactorAuthPresent"])
-    assert cloud.check(spec_of()) == []
-    (said,) = cloud.unknown(spec_of())
+    found = cloud.check(spec_of())
+    assert found.findings == []
+    (said,) = found.unknown
     assert "ec2:DeleteVolume may be called" in said
     assert "policies ask for aws:MultiFactorAuthPresent" in said
 
@@ -120,17 +126,18 @@ def test_a_refusal_that_depends_on_what_was_not_given_is_not_known(
 def test_a_session_has_the_policies_of_its_role(aws: Emulator, cloud: AwsCloud) -> None:
     session = "arn:aws:sts::123456789012:assumed-role/maker/ann"
     aws.behave(identity=session, refuse={"TerminateInstances": NO}, roles={"maker": "ec2.amazonaws.com"})  # fmt: skip
-    (finding,) = cloud.check(spec_of())
+    (finding,) = cloud.check(spec_of()).findings
     assert "by the policies of arn:aws:iam::123456789012:role/maker" in finding
     aws.behave(refuse={"TerminateInstances": NO, "GetRole": NO})  # its path is not known then
-    (finding,) = cloud.check(spec_of())
+    (finding,) = cloud.check(spec_of()).findings
     assert "by the policies of arn:aws:iam::123456789012:role/maker" in finding
 
 
 def test_of_who_has_no_policies_of_iam_it_is_said(aws: Emulator, cloud: AwsCloud) -> None:
     aws.behave(identity="arn:aws:iam::123456789012:root")
-    assert cloud.check(spec_of()) == []
-    (said,) = cloud.unknown(spec_of())
+    found = cloud.check(spec_of())
+    assert found.findings == []
+    (said,) = found.unknown
     assert "ec2:TerminateInstances" in said
     assert "these credentials are of no user or role of IAM" in said
 
@@ -148,7 +155,7 @@ def test_a_role_that_cannot_end_instances_is_named(
     aws: Emulator, cloud: AwsCloud, how: dict[str, object], said: str
 ) -> None:
     aws.behave(**how)
-    (finding,) = cloud.check(spec_of(**WITH_ROLE))
+    (finding,) = cloud.check(spec_of(**WITH_ROLE)).findings
     assert said in finding
 
 
@@ -159,16 +166,16 @@ def test_a_role_that_cannot_delete_file_systems_is_named(
     aws: Emulator, cloud: AwsCloud, right: str
 ) -> None:
     aws.behave(refuse={f"reaper:{right}": NO})
-    (finding,) = cloud.check(
-        with_service("fsx" if right.startswith("fsx") else "elasticfilesystem")
-    )
+    service = "fsx" if right.startswith("fsx") else "elasticfilesystem"
+    (finding,) = cloud.check(with_service(service)).findings
     assert f"cloud.reaper {REAPER} may not call {right}" in finding
 
 
 def test_whether_a_role_is_there_is_said_not_to_be_known(aws: Emulator, cloud: AwsCloud) -> None:
     aws.behave(refuse={"GetRole": NO})
-    assert cloud.check(spec_of(**WITH_ROLE)) == []
-    (said,) = cloud.unknown(spec_of(**WITH_ROLE))
+    found = cloud.check(spec_of(**WITH_ROLE))
+    assert found.findings == []
+    (said,) = found.unknown
     assert f"whether cloud.reaper {REAPER} is there" in said
     assert "iam:GetRole is not allowed" in said
 
@@ -189,7 +196,7 @@ def test_a_quota_that_is_too_small_is_named_with_its_code(
     aws: Emulator, cloud: AwsCloud, changes: dict[str, object], quotas: dict[str, float], said: str
 ) -> None:
     aws.behave(quotas=quotas)
-    (finding,) = cloud.check(spec_of(**changes))
+    (finding,) = cloud.check(spec_of(**changes)).findings
     assert said in finding
     assert f"--quota-code {next(iter(quotas))} " in finding
 
@@ -199,7 +206,7 @@ def test_a_quota_of_lustre_that_is_too_small_is_named(
     aws: Emulator, cloud: AwsCloud, deployment: str, code: str
 ) -> None:
     aws.behave(quotas={code: 1000})
-    (finding,) = cloud.check(served_of({**LUSTRE, "deployment": deployment}))
+    (finding,) = cloud.check(served_of({**LUSTRE, "deployment": deployment})).findings
     assert "1200 GiB are needed and 0 are in use" in finding
     assert f"--service-code fsx --quota-code {code} --desired-value 1200" in finding
 
@@ -208,6 +215,7 @@ def test_a_quota_that_the_account_does_not_know_is_said_not_to_be_known(
     aws: Emulator, cloud: AwsCloud
 ) -> None:
     aws.behave(no_quotas=["L-7A658B76"])
-    assert cloud.check(spec_of()) == []
-    (said,) = cloud.unknown(spec_of())
+    found = cloud.check(spec_of())
+    assert found.findings == []
+    (said,) = found.unknown
     assert "the quota of TiB (volumes of gp3) is not known" in said

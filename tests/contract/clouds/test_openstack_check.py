@@ -24,7 +24,7 @@ def test_a_cluster_that_can_be_made_has_no_finding_and_nothing_is_changed(
 ) -> None:
     assert findings() == ""
     assert all(call.startswith("GET ") for call in openstack.calls())
-    said = " ".join(OpenStackProvider().unknown(spec_of()))
+    said = " ".join(OpenStackProvider().ask(spec_of()).unknown)
     assert "prune --provider openstack --expired" in said
 
 
@@ -34,7 +34,9 @@ def test_a_cluster_that_can_be_made_has_no_finding_and_nothing_is_changed(
         ({"instance": {"name": "m1.larg"}}, "no such flavor; it has i1.large, m1.large"),
         ({"instance": {"name": "m1.tiny"}}, "flavor m1.tiny has a root disk of 1 GB, and 10 GB are needed"),
         ({"instance": {"name": "m1.tiny"}}, "512 MiB of memory, and the image needs 1024 MiB"),
-        ({"instance": {"name": "v1.large"}}, "flavor v1.large has no root disk"),
+        ({"instance": {"name": "v1.large"}}, "flavor v1.large has no root disk: write cloud.openstack.root_size, e.g. 20 GiB"),
+        ({"openstack": {"root_size": "9 GiB"}}, "cloud.openstack.root_size 9 GiB: 10 GB are needed"),
+        ({"openstack": {"root_size": "20 GiB", "image": IMAGES[3]["id"]}}, "root_size 20 GiB: 30 GB are needed"),
         ({"storage": {"on": "instance"}}, "flavor m1.large has no ephemeral disk"),
         ({"instance": {"name": "i1.large"}, "storage": {"on": "instance", "devices": 2}}, "one disk of its own"),
         ({"openstack": {"image": "Debian 13"}}, "no such image; it has Debian 12, old, twice"),
@@ -77,6 +79,15 @@ def test_a_quota_that_is_too_small_is_named_with_what_is_needed(
     assert said in findings()
     openstack.behave(quota=dict.fromkeys(quota, -1))  # no limit
     assert findings() == ""
+
+
+def test_volumes_that_servers_start_from_are_in_the_quota(openstack: Emulator) -> None:
+    from_volumes = {"instance": {"name": "v1.large"}, "openstack": {"root_size": "20 GiB"}}
+    assert findings(**from_volumes) == ""
+    openstack.behave(quota={"volumes": 7, "gigabytes": 159})
+    said = findings(**from_volumes)
+    # four nodes, two of which have two volumes of 20 GiB each
+    assert "quota of volumes: 8 are needed" in said and "quota of volumes (GB): 160 are" in said
 
 
 def test_a_call_that_a_policy_forbids_is_a_finding_and_the_others_are_asked_still(

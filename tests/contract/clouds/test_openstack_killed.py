@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def test_after_a_kill_at_any_call_nothing_is_left(
 ) -> None:
     """Killed while it comes up, or goes, after each call that changes something, and after the call that follows."""
     openstack_of_all.reset()
-    found = tries(PROGRAM, how, openstack_of_all.url, tmp_path, every=False)
+    found = tries(PROGRAM, how, openstack_of_all.url, tmp_path, "nfs", every=False)
     removes = ("DELETE ", "PUT neutron:/routers/*/remove_router_interface")
     makes = ("POST ", "PUT neutron:/routers/*/add_router_interface")
     calls = [
@@ -35,3 +36,19 @@ def test_after_a_kill_at_any_call_nothing_is_left(
     if how == "up":
         # two servers and ports, a volume, a key, a network with subnet, router and its port, groups, an address
         assert max(each["left_then"] for each in found) >= 12
+
+
+@pytest.mark.parametrize("how", ["up", "down"])
+def test_after_a_kill_no_share_is_left(
+    how: str, openstack_of_all: Emulator, tmp_path: Path
+) -> None:
+    openstack_of_all.reset()
+    url = openstack_of_all.url
+    found = tries(PROGRAM, how, url, tmp_path, "manila-share", every=False, least=6)
+    calls = Counter(found[-1]["calls"])
+    after = Counter(each["call"] for each in found[:-1])
+    if how == "up":
+        for call, n in (("POST manila:/shares", 1), ("POST manila:/shares/*/action", 2)):
+            assert calls[call] == after[call] == n
+    else:
+        assert calls["DELETE manila:/shares/*"] == after["DELETE manila:/shares/*"] == 1

@@ -103,7 +103,7 @@ def test_after_a_kill_nothing_is_left(
     how: str, after: int, nova_of_all: Emulator, tmp_path: Path
 ) -> None:
     """A key pair, two groups and two servers are made, in this order; the servers are the first to be removed."""
-    (found,) = lines(PROGRAM, how, nova_of_all.url, tmp_path, str(after))
+    (found,) = lines(PROGRAM, how, nova_of_all.url, tmp_path, "nfs", str(after))
     assert found["left"] == [] and not found["folder"]
     # the key pair, two groups, a volume, a network with subnet and router, a security group, and a server
     assert found["left_then"] >= 9

@@ -13,8 +13,9 @@ from aws_account import LUSTRE, NFS_BY_AWS, REAPER, served_of, spec_of
 from aws_policies import actions_of, allows, shipped_policy
 
 from wavetank.cluster.clouds.aws.account import IAM_NAMES, AnswerError
-from wavetank.cluster.clouds.aws.check import check, unknown
+from wavetank.cluster.clouds.aws.check import check
 from wavetank.cluster.clouds.cloud import RefusedError
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.spec import ClusterSpec
 
 # What all regions are asked for, and what rights are asked by: without the latter they are not known.
@@ -86,16 +87,15 @@ def that_needs(action: str) -> ClusterSpec:
 
 @pytest.mark.parametrize("action", NEEDED)
 def test_a_right_that_is_missing_is_named(action: str) -> None:
-    (finding,) = check(Allowing(action), that_needs(action))  # type: ignore[arg-type]
+    (finding,) = check(Allowing(action), that_needs(action)).findings  # type: ignore[arg-type]
     assert f"these credentials may not call {action} (" in finding
 
 
 @pytest.mark.parametrize("action", ["fsx:DescribeFileSystems", "ec2:DescribeVolumes"])
 def test_what_could_be_looked_at_and_is_not_allowed_is_no_note(action: str) -> None:
-    assert unknown(Allowing(action), that_needs(action)) == []  # type: ignore[arg-type]
+    assert check(Allowing(action), that_needs(action)).unknown == []  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("spec", [spec_of(), served_of(LUSTRE), served_of(NFS_BY_AWS)])
 def test_with_the_shipped_policy_no_right_is_missing(spec: ClusterSpec) -> None:
-    assert check(Allowing(), spec) == []  # type: ignore[arg-type]
-    assert unknown(Allowing(), spec) == []  # type: ignore[arg-type]
+    assert check(Allowing(), spec) == Examined([], [])  # type: ignore[arg-type]

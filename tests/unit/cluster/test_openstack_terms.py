@@ -35,6 +35,9 @@ def test_the_price_is_that_of_flavors_volumes_and_one_address_by_the_sites_file(
     # a flavor's own disk is in its price
     own = bill(storage={"on": "instance"}, instance={"name": "i1.large"})
     assert [line.resource for line in own.lines] == ["i1.large", "public IPv4 address"]
+    # a root on a volume is paid by its size: four of 20 GB
+    rooted = bill(openstack={"root_size": "20 GiB"}).per_h
+    assert abs(rooted - found.per_h - 80 * Decimal("0.05") / 730) < Decimal("1e-9")
 
 
 @pytest.mark.parametrize(
@@ -61,6 +64,9 @@ def test_what_has_no_price_or_costs_too_much_is_refused(changes: dict[str, Any],
         ({"openstack": {"external": None}}, "openstack.external is needed"),
         ({"openstack": {"external": None, "network": "lab-net"}}, "openstack.external is needed"),
         ({"openstack": {"image": "a/b"}}, "write a name or an id"),
+        ({"openstack": {"root_size": "20.5 GiB"}}, "volumes of cinder have whole gib"),
+        ({"openstack": {"share_type": "cephfs"}}, "only has a meaning with file_system manila-share"),
+        ({"file_system": {"kind": "manila-share"}}, "file_system.capacity is needed"),
         ({"storage": {"on": "ebs"}}, "storage.on: ebs is of AWS"),
         ({"file_system": {"kind": "efs"}, "nodes": {"compute": 2}}, "file_system efs is run by AWS"),
         ({"provider": "aws"}, "the key cloud.openstack has no meaning with provider aws"),
@@ -91,7 +97,19 @@ def test_prices_of_a_site_are_refused_with_what_is_wrong(tmp_path: Path) -> None
     file = tmp_path / "prices.yaml"
     file.write_text(PRICES.read_text().replace("currency: USD", "currency: EUR"))
     (finding,) = over_budget(spec_of(cloud={"prices": str(file)}))
-    assert "prices of a site" in finding and "currency" in finding
+    assert "prices of a site" in finding and "Give the rate as exchange" in finding
+
+
+def test_prices_of_a_site_in_another_currency_are_taken_by_the_rate_that_it_names(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "prices.yaml"
+    rate = 'currency: EUR\nexchange: {of: EUR, to: USD, rate: "1.25", date: 2026-11-20, source: the bank}'
+    file.write_text(PRICES.read_text().replace("currency: USD", rate))
+    found, plain = bill(cloud={"prices": str(file)}), bill()
+    assert found.currency == plain.currency == "USD"
+    assert abs(found.total - plain.total * Decimal("1.25")) < Decimal("1e-9")
+    assert found.table.endswith("2026-11-01, 1 EUR = 1.25 USD (2026-11-20, the bank))")
 
 
 def test_the_prices_in_the_how_to_are_taken(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from wavetank.cli.main import cli
 from wavetank.cluster import deploy
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.providers import ssh
 from wavetank.cluster.remote import hosts
@@ -29,7 +30,7 @@ def can_come_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All but the programs is there; none is on this machine's PATH."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(deploy, "check", lambda spec: [])
+    monkeypatch.setattr(deploy, "examine", lambda spec: Examined([], []))
 
 
 def checked(text: str) -> str:

@@ -171,6 +171,8 @@ def test_each_device_that_is_a_server_of_its_own_has_a_place() -> None:
         ({"kind": "fsx-lustre", "throughput_per_tib": 250}, "with deployment: PERSISTENT_2"),
         ({"kind": "fsx-lustre", "servers": 2}, "the cloud runs its servers"),
         ({"kind": "efs", "throughput": "1 kB/s"}, "1 to 3414 MiB/s"),
+        ({"kind": "manila-share"}, "capacity is needed with kind: manila-share"),
+        ({"kind": "manila-share", "capacity": "1500 MiB"}, "shares of Manila have whole GiB"),
     ],
 )
 def test_keys_of_managed_file_systems_fit_together(file_system: dict[str, Any], said: str) -> None:
@@ -178,10 +180,14 @@ def test_keys_of_managed_file_systems_fit_together(file_system: dict[str, Any], 
         cluster({}, file_system=file_system)
 
 
-@pytest.mark.parametrize("kind", ["efs", "fsx-lustre"])
-def test_a_managed_file_system_does_not_come_up_here(kind: str) -> None:
-    spec = cluster({}, file_system={"kind": kind}, provider="null")
-    assert any("is made by provider aws, not null" in finding for finding in deploy.check(spec))
+@pytest.mark.parametrize(
+    ("kind", "maker"), [("efs", "aws"), ("fsx-lustre", "aws"), ("manila-share", "openstack")]
+)
+def test_a_managed_file_system_does_not_come_up_here(kind: str, maker: str) -> None:
+    size = {"capacity": "10 GiB"} if kind == "manila-share" else {}
+    spec = cluster({}, file_system={"kind": kind, **size}, provider="null")
+    said = f"is made by provider {maker}, not null"
+    assert any(said in finding for finding in deploy.check(spec))
 
 
 def test_devices_that_nobody_makes_are_refused() -> None:

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Protocol
 
 from wavetank.cluster.clouds.disks import Volume
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.managed import Service, Stored
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
@@ -20,7 +21,7 @@ from wavetank.errors import ProviderError
 PREFIX = "wavetank:"
 TOKEN_TAG = f"{PREFIX}token"
 # Kinds of what serves files without being an instance.
-SERVED = ("fsx-lustre", "efs", "mount-target")
+SERVED = ("fsx-lustre", "efs", "mount-target", "manila-share")
 
 
 class CapacityError(ProviderError):
@@ -103,7 +104,8 @@ class Wanted:
 
     Attributes:
         kind: "key-pair", "security-group", "placement-group", "instances", "fsx-lustre", "efs", "mount-target" (of EFS),
-            "schedule"; of OpenStack also "network", "subnet", "router", "server-group", "volume", "address".
+            "schedule"; of OpenStack also "network", "subnet", "router", "server-group", "volume", "address", "manila-share",
+            "share-access" (who may mount it).
         name: in the account; of instances and file systems also what makes the call idempotent.
         zone: of instances, and of file systems, which are where these are.
         nodes: of instances, in the order of their numbers.
@@ -131,7 +133,7 @@ class Made:
 
     Attributes:
         kind: "key-pair", "security-group", "placement-group", "instance", "volume", "network-interface", "fsx-lustre", "efs",
-            "mount-target", "schedule", "network", "subnet", "router", "server-group", "address".
+            "mount-target", "schedule", "network", "subnet", "router", "server-group", "address", "manila-share".
         key: by which it is removed: its id or its name.
         state: as the cloud calls it, in small letters; empty where things of the kind have none.
         node: of an instance.
@@ -140,6 +142,7 @@ class Made:
         instance_type, private_address, public_address, is_spot: of an instance.
         reason: why it is in this state, of an instance or a file system.
         volume: of a volume: what is paid for.
+        is_root: of a volume: whether a server starts from it.
         stored: of a file system: likewise.
         service: of a file system or a mount target that is there: how it is reached.
     """
@@ -160,6 +163,7 @@ class Made:
     reason: str = ""
     is_spot: bool = False
     volume: Volume | None = None
+    is_root: bool = False
     stored: Stored | None = None
     service: Service | None = None
 
@@ -170,11 +174,8 @@ class Cloud(Protocol):
     name: str
     region: str
 
-    def check(self, spec: ClusterSpec) -> list[str]:
-        """Why the account cannot make this cluster: asks it, and changes nothing. Empty when it can."""
-
-    def unknown(self, spec: ClusterSpec) -> list[str]:
-        """What the account does not tell of a cluster that it can make as far as is known: sentences."""
+    def check(self, spec: ClusterSpec) -> Examined:
+        """Why the account cannot make this cluster, and what it does not tell: asks it, and changes nothing."""
 
     def owner(self) -> str:
         """Who the account says that the caller is.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from wavetank.cluster.clouds.terms import OpenStackTerms
 from wavetank.cluster.components import MANAGED
 from wavetank.cluster.devices import device_paths
 from wavetank.cluster.host import Host, on_all
@@ -46,19 +47,26 @@ def data_volumes(spec: ClusterSpec, node: str) -> tuple[Volume, ...]:
     storage = spec.storage
     if node not in _holders(spec) or storage.on == "instance":
         return ()
-    size_gb = max(1, -(-storage.cloud_bytes // GIB))
     if spec.cloud is not None and spec.cloud.openstack is not None:
-        kind = spec.cloud.openstack.volume_type or DEFAULT_TYPE
-        return (Volume(kind, size_gb, family=CINDER),) * storage.devices
+        return (_of_cinder(spec.cloud.openstack, storage.cloud_bytes),) * storage.devices
+    size_gb = max(1, -(-storage.cloud_bytes // GIB))
     iops, throughput = provisioned(storage)
     volume = Volume(volume_type(storage), size_gb, iops, throughput)
     return (volume,) * storage.devices
 
 
+def _of_cinder(there: OpenStackTerms, size_bytes: int) -> Volume:
+    """A volume of the type that is asked for."""
+    size_gb = max(1, -(-size_bytes // GIB))
+    return Volume(there.volume_type or DEFAULT_TYPE, size_gb, family=CINDER)
+
+
 def root_volumes(spec: ClusterSpec) -> tuple[Volume, ...]:
-    """Volumes that the root of a node is on; a server of OpenStack has its root on the disk of its flavor."""
-    if spec.cloud is not None and spec.cloud.openstack is not None:
-        return ()
+    """Volumes that the root of a node is on; none where a server of OpenStack has its root on the disk of its flavor."""
+    there = spec.cloud.openstack if spec.cloud is not None else None
+    if there is not None:
+        size = there.root_size
+        return () if size is None else (_of_cinder(there, size),)
     return (Volume("gp3", ROOT_GB),)
 
 

@@ -39,9 +39,9 @@ GONE_WITHIN = timedelta(minutes=30)
 SERVED_WITHIN = timedelta(minutes=40)
 # No longer paid for (EC2 user guide, "instance lifecycle").
 ENDING = ("shutting-down", "terminated", "stopping", "stopped", "error")
-# Of file systems and mount targets (FSx: FileSystemLifecycle, EFS: LifeCycleState).
+# Of file systems and mount targets (FSx: FileSystemLifecycle, EFS: LifeCycleState, Manila: status).
 SERVES = "available"
-BROKEN = ("failed", "misconfigured", "error", "deleting", "deleted")
+BROKEN = ("failed", "misconfigured", "error", "error_deleting", "deleting", "deleted")
 
 
 class Clock(Protocol):
@@ -89,12 +89,14 @@ def make_all(
     zone, by_node = _make_in_a_zone(cloud, lease, groups, zones, directory, clock)
     # in the order of the plan: the schedule that deletes a file system is made at once after it
     for each in wanted:
-        if each.kind == "mount-target":
+        if each.kind == "mount-target":  # of a file system that serves
             wait_served(cloud, lease, directory, clock)
         if each.kind in later and not _is_of_instances(each):
             _make(cloud, each.in_zone(zone), lease, directory, clock)
     running = wait_running(cloud, lease, by_node, clock)
     for each in wanted:
+        if each.kind == "share-access":  # of a share that serves
+            wait_served(cloud, lease, directory, clock)
         if _is_of_instances(each):
             _make(cloud, each, lease, directory, clock)
     if any(each.kind == "address" for each in wanted):

@@ -30,7 +30,8 @@ from wavetank.cluster.clouds.packages import (
 )
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
-from wavetank.cluster.components import MANAGED
+from wavetank.cluster.components import AWS, MADE_BY, MANAGED
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import TOOLS, Needs
 from wavetank.cluster.remote import hosts, launching
@@ -129,7 +130,7 @@ def managed_problems(spec: ClusterSpec) -> list[str]:
     if fs.kind not in MANAGED or terms is None:
         return []
     findings = []
-    if terms.reaper == "none":
+    if MADE_BY[fs.kind] == AWS and terms.reaper == "none":
         findings.append(
             f"file_system {fs.kind} does not end itself as instances do, and costs until it is deleted: name a role by "
             "cloud.reaper, so that a schedule of the cloud deletes it after the ttl"
@@ -173,24 +174,23 @@ class CloudProvider:
     clock: engine.Clock = engine.WallClock()
 
     def check(self, spec: ClusterSpec) -> list[str]:
-        """What the specification says, the budget, and what the account says."""
+        """What keeps a cluster from coming up."""
+        return self.ask(spec).findings
+
+    def ask(self, spec: ClusterSpec) -> Examined:
+        """What the specification says, the budget, and what the account says; see the protocol."""
         findings = [*over_budget(spec), *package_problems(spec), *managed_problems(spec)]
         if shutil.which("ssh") is None:
             findings.append("ssh is not installed: apt-get install openssh-client")
         if spec.cloud is None:
-            return [*findings, f"provider {self.name} needs the key cloud"]
+            return Examined([*findings, f"provider {self.name} needs the key cloud"], [])
         if spec.scale != 1:
             findings.append("scale: instances of a cloud are as they are; remove it")
         try:
-            return findings + registry.cloud(self.name, spec.cloud.region).check(spec)
+            found = registry.cloud(self.name, spec.cloud.region).check(spec)
         except (ProviderError, SpecError) as error:
-            return [*findings, str(error)]
-
-    def unknown(self, spec: ClusterSpec) -> list[str]:
-        """What the account does not tell before it is tried; see the protocol."""
-        if spec.cloud is None:
-            return []
-        return registry.cloud(self.name, spec.cloud.region).unknown(spec)
+            return Examined([*findings, str(error)], [])
+        return Examined(findings + found.findings, found.unknown)
 
     def examine(self, spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
         """Nothing: there are no hosts yet. They are asked when they are there."""

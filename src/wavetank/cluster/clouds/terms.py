@@ -13,13 +13,21 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
-from wavetank.cluster.components import CLOUDS, MAKES_NODES, MANAGED, UserAtHost
+from wavetank.cluster.components import (
+    AWS,
+    CLOUDS,
+    MADE_BY,
+    MAKES_NODES,
+    OPENSTACK,
+    UserAtHost,
+)
 from wavetank.document import Record
 from wavetank.refusals import Written
-from wavetank.units import Duration, format_duration
+from wavetank.units import GIB, Duration, Size, format_duration
 
 # Distributions whose packages are known; see packages.py.
 KNOWN_IMAGES = ("debian-12", "ubuntu-24.04", "amazon-linux-2023")
+RUN_BY = {AWS: "AWS", OPENSTACK: "an OpenStack cloud"}
 SHORTEST_TTL_S = 600
 LONGEST_TTL_S = 7 * 86400
 _REGION = re.compile(r"^[a-z]{2}(-[a-z]+)+-[0-9]$")
@@ -79,8 +87,21 @@ class OpenStackTerms(Record):
         default=None,
         description="external network, for the one floating address and for the router of a network that is made",
     )
+    root_size: Size | None = Field(
+        default=None,
+        description="servers start from a volume of this size, made of the image, e.g. '20 GiB'; flavors without a root disk need it",
+    )
     volume_type: ThereName | None = Field(
-        default=None, description="of Cinder, for data devices; the default is the cloud's"
+        default=None,
+        description="of Cinder, for data devices and for volumes that servers start from; the default is the cloud's",
+    )
+    share_type: ThereName | None = Field(
+        default=None,
+        description="of Manila, for file system manila-share; the default is the cloud's",
+    )
+    share_network: ThereName | None = Field(
+        default=None,
+        description="of Manila, for file system manila-share of a type whose driver makes share servers",
     )
 
 
@@ -188,6 +209,8 @@ class Terms(Record):
             yield "prices: there is no public table of OpenStack clouds: write the absolute path of a file of the site's prices"
         if self.ssh_from == "caller":
             yield "ssh_from: an OpenStack cloud does not tell this machine's address: write your site's network, e.g. '192.0.2.0/24'"
+        if there.root_size is not None and (there.root_size == 0 or there.root_size % GIB):
+            yield "openstack.root_size: volumes of Cinder have whole GiB, e.g. '20 GiB'"
         if there.external is None and (there.network == "made" or self.bastion == "none"):
             yield (
                 "openstack.external is needed for the address of the jump host and the router of a network that is made: name the "
@@ -224,5 +247,9 @@ def terms_problems(provider: str, terms: Terms | None, on: str | None, kind: str
         yield f"the key cloud.openstack has no meaning with provider {provider}: remove it"
     if of_openstack and on == "ebs":
         yield "storage.on: ebs is of AWS: leave it out for volumes of Cinder, or write on: instance"
-    if of_openstack and kind in MANAGED:
-        yield f"file_system {kind} is run by AWS: take another kind"
+    cloud = OPENSTACK if of_openstack else AWS
+    if MADE_BY.get(kind, cloud) != cloud:
+        yield f"file_system {kind} is run by {RUN_BY[MADE_BY[kind]]}: take another kind"
+    for key in ("share_type", "share_network"):
+        if getattr(terms.openstack, key, None) is not None and kind != "manila-share":
+            yield f"cloud.openstack.{key} only has a meaning with file_system manila-share: remove it"

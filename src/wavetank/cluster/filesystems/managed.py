@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from wavetank.cluster.filesystems.base import Site, mount_findings, unmount_from
+from collections.abc import Iterator, Mapping
+
+from wavetank.cluster.components import MADE_BY, OptionValue
+from wavetank.cluster.filesystems.base import (
+    Site,
+    mount_findings,
+    mount_line,
+    unmount_from,
+    write_content,
+)
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import Needs
@@ -16,11 +25,34 @@ class Managed:
     """Servers are the cloud's; clients mount at the path of the specification.
 
     Attributes:
+        kind: of the file system.
         title: of the kind, in messages.
     """
 
     is_global = True
+    kind: str
     title: str
+
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """Who makes it, and keys that nobody would read."""
+        return [*self._of_others(spec), *self.problems(spec)]
+
+    def problems(self, spec: ClusterSpec) -> Iterator[str]:
+        """What of this kind alone does not go together."""
+        raise NotImplementedError
+
+    def is_made(self, spec: ClusterSpec) -> bool:
+        """Whether the cluster's provider makes it; others only plan and price it."""
+        return spec.provider == MADE_BY[self.kind]
+
+    def _of_others(self, spec: ClusterSpec) -> Iterator[str]:
+        kind = self.kind
+        if not self.is_made(spec):
+            yield (
+                f"file_system {kind} is made by provider {MADE_BY[kind]}, not {spec.provider}. Mounted already, it is kind: existing"
+            )
+        for key in spec.file_system.options:
+            yield f"file_system.options {key}: {kind} has no options; remove it"
 
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
         """None: the cloud runs them."""
@@ -81,3 +113,38 @@ class Managed:
                 f"cluster {site.spec.name} has no file system of {self.title}: it was never made. Take the cluster down"
             )
         return site.service
+
+
+class ManagedNfs(Managed):
+    """Those that the kernel's NFS client mounts, and that do not tell where a file is."""
+
+    def problems(self, spec: ClusterSpec) -> Iterator[str]:
+        """A layout that nobody can ask for."""
+        if spec.layout == "one-server-per-file":
+            yield f"layout one-server-per-file: {self.title} does not tell, or choose, where a file is. Write layout: striped"
+
+    def needs_of_clients(self, spec: ClusterSpec) -> Needs:
+        """The kernel's client."""
+        return Needs({"mount.nfs": "apt-get install nfs-common"} if self.is_made(spec) else {})
+
+    def settings(self, site: Site) -> dict[str, str]:
+        """The clients' mounts, read back."""
+        at = self.mount_path(site)
+        mounts = {f"mount on {each.name}": mount_line(each, at) for each in site.clients}
+        return {"file system": self.kind, **{key: line or "not mounted" for key, line in mounts.items()}}  # fmt: skip
+
+    def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Write through the first client; where the servers keep it is not told."""
+        at, client = self.mount_path(site), site.clients[0]
+        for path, size in sizes.items():
+            write_content(client, f"{at}/{path}", size, site.on_written)
+        return dict.fromkeys(sizes, f"{self.title}, which does not tell where")
+
+
+def mount_words(options: Mapping[str, OptionValue]) -> str:
+    """Options of a mount in the words of mount(8): "hard,timeo=600"; true ones by their name alone, false ones not at all."""
+    return ",".join(
+        name if value is True else f"{name}={value}"
+        for name, value in options.items()
+        if value is not False
+    )

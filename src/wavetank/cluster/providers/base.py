@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
@@ -100,8 +101,8 @@ class KnowsTools(Protocol):
 class AsksAccounts(Protocol):
     """A provider whose nodes are made by an account, which may not tell all that decides."""
 
-    def unknown(self, spec: ClusterSpec) -> list[str]:
-        """Sentences on what is not known of a cluster that can come up as far as is known. It keeps none from coming up."""
+    def ask(self, spec: ClusterSpec) -> Examined:
+        """The findings of ``check``, and what is not known, by one look at the account."""
 
 
 @runtime_checkable

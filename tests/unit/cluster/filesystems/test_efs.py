@@ -55,7 +55,7 @@ def site(asked: ClusterSpec, client: Client, service: Service | None = SERVICE) 
 
 
 def test_options_of_the_specification_replace_those_that_aws_recommends() -> None:
-    words = driver.mount_words(spec(mount_options={"timeo": 100, "noac": True})).split(",")
+    words = driver.options_of(spec(mount_options={"timeo": 100, "noac": True})).split(",")
     assert "timeo=100" in words and "noac" in words and "hard" in words
     assert "timeo=600" not in words
 

@@ -12,6 +12,7 @@ from wavetank.cluster.clouds.aws.policies import identity_of
 from wavetank.cluster.clouds.aws.quotas import quotas
 from wavetank.cluster.clouds.aws.rights import to_change, to_look, to_make
 from wavetank.cluster.clouds.aws.unknown import Unknown
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.instance_types import aws_instances, nearest
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
@@ -19,12 +20,12 @@ from wavetank.errors import ProviderError
 MOST_SPREAD = 7  # instances of a spread placement group in a zone (EC2 user guide)
 
 
-def check(account: Account, spec: ClusterSpec) -> list[str]:
-    """All findings at once; a refused account is one, as nothing else can be asked then."""
+def check(account: Account, spec: ClusterSpec) -> Examined:
+    """All findings at once, and what is not known; a refused account is one finding, as nothing else can be asked then."""
     try:
         identity = identity_of(account)
     except ProviderError as error:
-        return [str(error)]
+        return Examined([str(error)], [])
     findings = _asked(lambda: _types(account, spec))
     zone: str | None = None
     image: str | None = None
@@ -44,23 +45,18 @@ def check(account: Account, spec: ClusterSpec) -> list[str]:
         lambda: to_change(account, spec, identity),
     ):
         findings += _asked(ask)
-    return list(dict.fromkeys(findings))  # several may need the same right
+    said = list(dict.fromkeys(findings))  # several may need the same right
+    return Examined(
+        [each for each in said if isinstance(each, str)],
+        [each.words for each in said if isinstance(each, Unknown)],
+    )
 
 
-def unknown(account: Account, spec: ClusterSpec) -> list[str]:
-    """What cannot be known of a cluster that can come up as far as the account says."""
+def _asked(ask: Callable[[], Iterable[str | Unknown]]) -> list[str | Unknown]:
+    """Findings and what is not known, also where an answer ends them."""
+    found: list[str | Unknown] = []
     try:
-        said = [*quotas(account, spec), *to_change(account, spec, identity_of(account))]
-    except ProviderError as error:
-        return [str(error)]
-    return [each.words for each in said if isinstance(each, Unknown)]
-
-
-def _asked(ask: Callable[[], Iterable[str | Unknown]]) -> list[str]:
-    """Findings, also where an answer ends them."""
-    found: list[str] = []
-    try:
-        found.extend(each for each in ask() if isinstance(each, str))
+        found.extend(ask())
     except ProviderError as error:
         found.append(str(error))
     return found

@@ -17,7 +17,7 @@ from typing import Any
 
 from wavetank.cluster.clouds.aws import found as tagged
 from wavetank.cluster.clouds.aws.account import Account, AnswerError
-from wavetank.cluster.clouds.aws.check import check, unknown
+from wavetank.cluster.clouds.aws.check import check
 from wavetank.cluster.clouds.aws.images import image_of
 from wavetank.cluster.clouds.aws.managed import ManagedFileSystems, wanted_of
 from wavetank.cluster.clouds.aws.network import subnets_by_zone, terms_of, zones_with_types
@@ -25,6 +25,7 @@ from wavetank.cluster.clouds.aws.request import instances_request, tag_specifica
 from wavetank.cluster.clouds.cloud import SERVED, Key, Keys, Lease, Made, Removal, Wanted
 from wavetank.cluster.clouds.disks import data_volumes, on_own_disks
 from wavetank.cluster.clouds.roles import first_start, role_name, roles
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 
@@ -85,13 +86,9 @@ class AwsCloud:
         arn = str(self.account.call("sts", "GetCallerIdentity")["Arn"])
         return arn.split(":", 5)[-1]
 
-    def check(self, spec: ClusterSpec) -> list[str]:
+    def check(self, spec: ClusterSpec) -> Examined:
         """See aws/check.py."""
         return check(self.account, spec)
-
-    def unknown(self, spec: ClusterSpec) -> list[str]:
-        """See aws/check.py."""
-        return unknown(self.account, spec)
 
     def regions(self) -> tuple[str, ...]:
         """Regions that are enabled for the account."""

@@ -6,7 +6,7 @@ Credentials come by the SDK's own chain (OS_CLOUD with clouds.yaml, or OS_* of t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import openstack
@@ -21,13 +21,18 @@ from wavetank.errors import ProviderError
 # What they log of a call for debugging has tokens in its headers, and at 'up' the host key in its body.
 TALKERS = ("keystoneauth", "openstack", "requests", "stevedore", "urllib3")
 # Service -> the SDK's name of it, and the version of its interface that is asked for; None: its first one.
-# Compute 2.64 (Rocky, 2018): policies of server groups, flavors inside of servers.
+# Compute 2.64 (Rocky, 2018): policies of server groups, flavors inside of servers. Shares 2.46 (Stein, 2019): lists of access rules.
 SERVICES: dict[str, tuple[str, str | None]] = {
     "nova": ("compute", "2.64"),
     "neutron": ("network", None),
     "cinder": ("block_storage", None),
     "glance": ("image", None),
+    "manila": ("shared_file_system", "2.46"),
 }
+# What the catalogue calls services that not every cloud has.
+OPTIONAL = {"manila": {"shared-file-system", "sharev2"}}
+# What 403 is about where it is not about rights: quotas of Nova, states of Manila.
+NO_RIGHTS = ("quota", "invalid share")
 REPEATED = (429, 502, 503)
 TRIES = 4
 HOW_CREDENTIALS = (
@@ -102,13 +107,20 @@ class Account:
 
     def regions(self) -> tuple[str, ...]:
         """Regions in which the catalogue has compute services. Raises as ``call``."""
-        found = {
+        return tuple(sorted(self._regions_with({"compute"})))
+
+    def has(self, service: str) -> bool:
+        """Whether the region has a service that not every one has. Raises as ``call``."""
+        return self.region in self._regions_with(OPTIONAL[service])
+
+    def _regions_with(self, kinds: Collection[str]) -> set[str]:
+        """Regions in which the catalogue has a service of one of these types."""
+        return {
             str(endpoint["region"])
             for service in self._access().service_catalog.catalog
-            if service["type"] == "compute"
+            if service["type"] in kinds
             for endpoint in service["endpoints"]
         }
-        return tuple(sorted(found))
 
     def call(
         self, service: str, method: str, path: str, *, body: object = None, query: object = None
@@ -116,7 +128,7 @@ class Account:
         """One call.
 
         Args:
-            service: "nova", "neutron", "cinder" or "glance".
+            service: "nova", "neutron", "cinder", "glance" or "manila".
             method: of HTTP.
             path: below the service's endpoint, e.g. "/servers".
             body: as JSON.
@@ -207,7 +219,7 @@ def _meaning(answer: Any, action: str) -> ProviderError:  # noqa: ANN401 - of re
         return RefusedError(
             f"OpenStack does not accept the credentials ({said}). {HOW_CREDENTIALS}"
         )
-    if answer.status_code == 403 and "quota" not in said.lower():
+    if answer.status_code == 403 and not any(words in said.lower() for words in NO_RIGHTS):
         return RefusedError(
             f"OpenStack: these credentials may not call {action} ({said}). The operator's page is "
             "docs/how-to/clusters-on-your-openstack.md"

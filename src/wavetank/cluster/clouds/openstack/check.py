@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from wavetank.cluster.clouds.disks import data_volumes, jump_node, on_own_disks
+from wavetank.cluster.clouds.disks import data_volumes, jump_node, on_own_disks, root_volumes
 from wavetank.cluster.clouds.openstack.account import Account
 from wavetank.cluster.clouds.openstack.offers import (
     flavor_of,
@@ -15,30 +15,43 @@ from wavetank.cluster.clouds.openstack.offers import (
     openstack_of,
     zones_of,
 )
+from wavetank.cluster.clouds.openstack.shares import (
+    KIND,
+    needs_share_network,
+    quota_of,
+    share_network_of,
+    share_type_of,
+)
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
+from wavetank.units import GIB
 
 SMALLEST_ROOT_GB = 10  # system, packages of a file system, logs (assumed)
 
 
-def check(account: Account, spec: ClusterSpec) -> list[str]:
-    """All findings at once; credentials that are refused are one, as nothing else can be asked then."""
+def check(account: Account, spec: ClusterSpec) -> Examined:
+    """All findings at once, and what is not known; credentials that are refused are one finding, as nothing else can be asked then."""
     try:
         account.owner()
     except ProviderError as error:
-        return [str(error)]
+        return Examined([str(error)], [])
     findings: list[str] = []
-    for ask in (_zones, _flavors, _networks, _volume_type, _of_nova, _of_cinder, _of_neutron):
+    for ask in (
+        _zones, _flavors, _networks, _volume_type, _share, _of_nova, _of_cinder, _of_neutron, _of_manila,
+    ):  # fmt: skip
         findings += _asked(ask, account, spec)
-    return list(dict.fromkeys(findings))  # several may need the same right
+    return Examined(
+        list(dict.fromkeys(findings)), _unknown(spec)
+    )  # several may need the same right
 
 
-def unknown(spec: ClusterSpec) -> list[str]:
+def _unknown(spec: ClusterSpec) -> list[str]:
     """What no OpenStack cloud tells before."""
-    del spec
+    share = ", and so is a share of Manila" if spec.file_system.kind == KIND else ""
     return [
         "whether the cloud's hosts have room for these flavors now is not known before servers are made",
-        "servers end themselves at the ttl by shutting down; they are in the project's quota, and on most sites' bills, until "
+        f"servers end themselves at the ttl by shutting down; they are in the project's quota, and on most sites' bills{share}, until "
         "'wavetank cluster down' or 'wavetank cluster prune --provider openstack --expired' removes them",
     ]
 
@@ -76,7 +89,7 @@ def _flavors(account: Account, spec: ClusterSpec) -> Iterator[str]:
         except ProviderError as error:
             yield str(error)
             continue
-        yield from _sizes(name, flavor, image)
+        yield from _sizes(name, flavor, image, openstack_of(spec).root_size)
         if any(on_own_disks(spec, node) for node in nodes):
             if spec.storage.devices > 1:
                 yield "storage.on: instance: a flavor has one disk of its own here: write devices: 1, or leave storage.on out"
@@ -84,10 +97,18 @@ def _flavors(account: Account, spec: ClusterSpec) -> Iterator[str]:
                 yield f"storage.on: instance: flavor {name} has no ephemeral disk: leave storage.on out, or take a flavor that has"
 
 
-def _sizes(name: str, flavor: Mapping[str, Any], image: Mapping[str, Any]) -> Iterator[str]:
+def _sizes(
+    name: str, flavor: Mapping[str, Any], image: Mapping[str, Any], root_size: int | None
+) -> Iterator[str]:
     disk, needed = int(flavor["disk"]), max(SMALLEST_ROOT_GB, int(image.get("min_disk") or 0))
-    if disk == 0:
-        yield f"flavor {name} has no root disk, and servers that start from volumes are not made here: take one that has"
+    if root_size is not None:
+        if root_size < needed * GIB:
+            yield f"cloud.openstack.root_size {root_size // GIB} GiB: {needed} GB are needed"
+    elif disk == 0:
+        yield (
+            f"flavor {name} has no root disk: write cloud.openstack.root_size, e.g. {max(20, needed)} GiB, so that servers start from "
+            "volumes, or take a flavor that has one"
+        )
     elif disk < needed:
         yield f"flavor {name} has a root disk of {disk} GB, and {needed} GB are needed: take a larger one"
     memory = int(image.get("min_ram") or 0)
@@ -113,6 +134,30 @@ def _volume_type(account: Account, spec: ClusterSpec) -> Iterator[str]:
     known = sorted(str(each["name"]) for each in account.pages("cinder", "/types", "volume_types"))
     if named not in known:
         yield f"cloud.openstack.volume_type {named}: {account.region} has no such type; it has {', '.join(known) or 'none'}"
+
+
+def _share(account: Account, spec: ClusterSpec) -> Iterator[str]:
+    """Manila, the type of the share, and the network that it may need."""
+    if spec.file_system.kind != KIND:
+        return
+    if not account.has("manila"):
+        yield (
+            f"file_system {KIND}: {account.region} has no Manila (service shared-file-system): take a kind that servers of the "
+            "cluster's own run, as nfs"
+        )
+        return
+    there = openstack_of(spec)
+    if there.share_network is not None:
+        share_network_of(account, there.share_network)
+    kind = share_type_of(account, there.share_type)
+    needed, name = needs_share_network(kind), kind["name"]
+    if needed and there.share_network is None:
+        yield (
+            f"file_system {KIND}: share type {name} makes its servers in a share network: name one by cloud.openstack.share_network, "
+            "or take another cloud.openstack.share_type"
+        )
+    if not needed and there.share_network is not None:
+        yield f"cloud.openstack.share_network: share type {name} takes none: remove it"
 
 
 def _short(what: str, needed: int, limit: object, used: object) -> Iterator[str]:
@@ -151,7 +196,11 @@ def _of_nova(account: Account, spec: ClusterSpec) -> Iterator[str]:
 
 
 def _of_cinder(account: Account, spec: ClusterSpec) -> Iterator[str]:
-    volumes = [each for node in spec.node_names() for each in data_volumes(spec, node)]
+    volumes = [
+        each
+        for node in spec.node_names()
+        for each in (*root_volumes(spec), *data_volumes(spec, node))
+    ]
     if not volumes:
         return
     limits = account.call("cinder", "GET", "/limits")["limits"]["absolute"]
@@ -178,3 +227,15 @@ def _of_neutron(account: Account, spec: ClusterSpec) -> Iterator[str]:
     ):
         found = details.get(key, {"limit": -1, "used": 0})
         yield from _short(what, needed, found["limit"], found["used"])
+
+
+def _of_manila(account: Account, spec: ClusterSpec) -> Iterator[str]:
+    if spec.file_system.kind != KIND or not account.has("manila"):
+        return
+    limits = quota_of(account)
+    size = (spec.file_system.capacity or 0) // GIB
+    for what, needed, limit, used in (
+        ("shares", 1, "maxTotalShares", "totalSharesUsed"),
+        ("shares (GB)", size, "maxTotalShareGigabytes", "totalShareGigabytesUsed"),
+    ):
+        yield from _short(what, needed, limits.get(limit, -1), limits.get(used, 0))

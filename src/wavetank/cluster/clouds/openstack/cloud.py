@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import base64
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from wavetank.cluster.clouds.cloud import (
@@ -19,10 +20,11 @@ from wavetank.cluster.clouds.cloud import (
     Removal,
     Wanted,
 )
-from wavetank.cluster.clouds.disks import data_volumes, jump_node
+from wavetank.cluster.clouds.disks import data_volumes, jump_node, root_volumes
 from wavetank.cluster.clouds.openstack import found as there
+from wavetank.cluster.clouds.openstack import shares
 from wavetank.cluster.clouds.openstack.account import Account, AnswerError
-from wavetank.cluster.clouds.openstack.check import check, unknown
+from wavetank.cluster.clouds.openstack.check import check
 from wavetank.cluster.clouds.openstack.network import Network
 from wavetank.cluster.clouds.openstack.offers import (
     flavor_of,
@@ -31,6 +33,7 @@ from wavetank.cluster.clouds.openstack.offers import (
     zones_of,
 )
 from wavetank.cluster.clouds.roles import first_start, role_name, roles
+from wavetank.cluster.examined import Examined
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 
@@ -54,13 +57,9 @@ class OpenStackCloud:
         """User and project of the credentials."""
         return self.account.owner()
 
-    def check(self, spec: ClusterSpec) -> list[str]:
+    def check(self, spec: ClusterSpec) -> Examined:
         """See openstack/check.py."""
         return check(self.account, spec)
-
-    def unknown(self, spec: ClusterSpec) -> list[str]:
-        """See openstack/check.py."""
-        return unknown(spec)
 
     def regions(self) -> tuple[str, ...]:
         """Regions of the catalogue."""
@@ -97,10 +96,11 @@ class OpenStackCloud:
             wanted += [
                 Wanted(
                     "volume",
-                    f"{lease.label}-{node}-{i + 1}",
-                    detail={"node": node, "gb": volume.size_gb, "type": _given(spec)},
+                    f"{lease.label}-{node}-{name}",
+                    detail={"node": node, "gb": volume.size_gb, "type": _given(spec), "image": of},
                 )
-                for i, volume in enumerate(data_volumes(spec, node))
+                for volumes, of in ((root_volumes(spec), image), (data_volumes(spec, node), None))
+                for name, volume in enumerate(volumes, 0 if of else 1)
             ]
         for nodes in roles(spec):
             kind = spec.instance_of(nodes[0]).name
@@ -110,11 +110,13 @@ class OpenStackCloud:
                 "image": image,
                 "group": f"{lease.label}-{policies[nodes[0]]}",
                 "policy": policies[nodes[0]],
-                "volumes": len(data_volumes(spec, nodes[0])),
+                "volumes": len(data_volumes(spec, nodes[0])) + len(root_volumes(spec)),
+                "has_root_volume": bool(root_volumes(spec)),
                 "network": self._network.server_network(spec),
                 "user_data": first_start(spec, terms, lease, keys, nodes[0]),
             }
             wanted.append(Wanted("instances", role_name(lease, nodes), nodes=nodes, detail=detail))
+        wanted += shares.wanted_of(self.account, spec, lease)
         jump = jump_node(spec)
         if jump is not None:
             detail = {"of": "instances", "node": jump, **self._network.outside(spec)}
@@ -123,23 +125,24 @@ class OpenStackCloud:
 
     def make(self, wanted: Wanted, lease: Lease) -> tuple[str, ...]:
         """See the protocol."""
-        makers = {
+        makers: dict[str, Callable[[Wanted, Lease], tuple[str, ...]]] = {
             "key-pair": self._make_key_pair,
             "server-group": self._make_server_group,
             "volume": self._make_volume,
             "instances": self._make_servers,
+            shares.KIND: partial(shares.make_share, self.account),
+            shares.ACCESS: partial(shares.open_share, self.account),
         }
         maker = makers.get(wanted.kind, self._network.make)
         return maker(wanted, lease)
 
     def found(self, key: Key | None) -> tuple[Made, ...]:
         """See the protocol."""
-        return there.everything(self.account, key)
+        return (*there.everything(self.account, key), *shares.shares(self.account, key))
 
     def served(self, key: Key) -> tuple[Made, ...]:
-        """None: no file system of this cloud's own is made."""
-        del key
-        return ()
+        """Shares of Manila."""
+        return tuple(shares.served(self.account, key))
 
     def instances(self, key: Key) -> tuple[Made, ...]:
         """Servers of a cluster; those that were deleted are forgotten at once."""
@@ -150,6 +153,8 @@ class OpenStackCloud:
         if made.state == "deleting":
             return Removal.AGAIN
         try:
+            if made.kind in (shares.KIND, shares.ACCESS):
+                return shares.remove_share(self.account, made)
             if made.kind in there.OF_NEUTRON:
                 self._network.remove(made)
                 return Removal.GONE
@@ -199,13 +204,14 @@ class OpenStackCloud:
         for each in self.account.pages("cinder", "/volumes/detail", "volumes", name=wanted.name):
             return (str(each["id"]),)
         detail: Mapping[str, Any] = wanted.detail
-        kind = {} if detail["type"] is None else {"volume_type": detail["type"]}
+        optional = {"volume_type": detail["type"], "imageRef": detail["image"]}
+        tags = lease.tags(detail["node"])
         body = {
             "volume": {
                 "name": wanted.name,
                 "size": detail["gb"],
-                "metadata": lease.tags(detail["node"]),
-                **kind,
+                "metadata": tags if detail["image"] is None else {**tags, there.ROOT_TAG: "yes"},
+                **{key: value for key, value in optional.items() if value is not None},
             }
         }
         made = self.account.call("cinder", "POST", "/volumes", body=body)
@@ -246,19 +252,20 @@ class OpenStackCloud:
         }
 
     def _server(
-        self, wanted: Wanted, lease: Lease, node: str, volumes: Sequence[str], beside: Mapping[str, str | None],
+        self, wanted: Wanted, lease: Lease, node: str, volumes: Sequence[Made], beside: Mapping[str, str | None],
     ) -> dict[str, Any]:  # fmt: skip
         detail: Mapping[str, Any] = wanted.detail
         tags = lease.tags(node)
+        on_flavor = {
+            "boot_index": 0, "uuid": detail["image"], "source_type": "image", "destination_type": "local",
+            "delete_on_termination": True,
+        }  # fmt: skip
         disks = [
-            {
-                "boot_index": 0, "uuid": detail["image"], "source_type": "image", "destination_type": "local",
-                "delete_on_termination": True,
-            },
+            *([] if detail["has_root_volume"] else [on_flavor]),
             *(  # they stay with a server that is given back, for the next one; they are removed by their metadata
                 {
-                    "boot_index": -1, "uuid": volume, "source_type": "volume", "destination_type": "volume",
-                    "delete_on_termination": False,
+                    "boot_index": 0 if volume.is_root else -1, "uuid": volume.key, "source_type": "volume",
+                    "destination_type": "volume", "delete_on_termination": False,
                 }
                 for volume in volumes
             ),
@@ -266,7 +273,7 @@ class OpenStackCloud:
         server = {
             "name": tags["Name"],
             "flavorRef": detail["flavor"],
-            "imageRef": detail["image"],
+            **({} if detail["has_root_volume"] else {"imageRef": detail["image"]}),
             "key_name": lease.label,
             "user_data": base64.b64encode(str(detail["user_data"]).encode()).decode(),
             "config_drive": True,
@@ -278,8 +285,8 @@ class OpenStackCloud:
         }
         return {"server": server, "os:scheduler_hints": {"group": beside["server-group"]}}
 
-    def _attachable(self, wanted: Wanted, key: Key) -> dict[str, list[str]]:
-        """Volumes of each node of a role, in the order of their names, when they can be attached.
+    def _attachable(self, wanted: Wanted, key: Key) -> dict[str, list[Made]]:
+        """Volumes of each node of a role, that of its root first, when they can be attached.
 
         Raises:
             ProviderError: one could not be made, or they are not there in time.
@@ -295,7 +302,8 @@ class OpenStackCloud:
                 )
             # in use by a server of an earlier try of the same call
             if len(have) >= needed and all(made.state in ("available", "in-use") for made in have):
-                return {node: [m.key for m in have if m.node == node] for node in wanted.nodes}
+                have.sort(key=lambda made: not made.is_root)
+                return {node: [m for m in have if m.node == node] for node in wanted.nodes}
             if look == MOST_LOOKS:
                 raise ProviderError(
                     f"volumes of {', '.join(wanted.nodes)} are not there after {look} looks"

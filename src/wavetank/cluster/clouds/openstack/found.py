@@ -23,6 +23,7 @@ OF_NEUTRON = {
     "network": "networks",
     "security-group": "security_groups",
 }
+ROOT_TAG = f"{PREFIX}root"  # of a volume that a server starts from
 IN_DESCRIPTION = ("cluster", "token", "owner", "expires")
 MOST_OWNER = 100  # characters: a description has 255
 
@@ -58,7 +59,7 @@ def servers(account: Account, key: Key | None) -> Iterator[Made]:
     }
     for each in account.pages("nova", "/servers/detail", "servers"):
         tags = each.get("metadata", {})
-        if not _is_of(tags, key):
+        if not is_of(tags, key):
             continue
         fixed = [
             str(address["addr"])
@@ -75,8 +76,8 @@ def servers(account: Account, key: Key | None) -> Iterator[Made]:
             state="deleting" if deleting else STATES.get(status, status.lower()),
             node=str(tags.get(f"{PREFIX}node", "")),
             instance_type=str(each.get("flavor", {}).get("original_name", "")),
-            since=_time(each.get("OS-SRV-USG:launched_at")),
-            until=_time(each.get("OS-SRV-USG:terminated_at")),
+            since=time_of(each.get("OS-SRV-USG:launched_at")),
+            until=time_of(each.get("OS-SRV-USG:terminated_at")),
             private_address=fixed[0] if fixed else None,
             public_address=next((outside[each] for each in fixed if each in outside), None),
             reason=str(fault.get("message", "")),
@@ -88,13 +89,14 @@ def volumes(account: Account, key: Key | None) -> Iterator[Made]:
     """Volumes of Cinder."""
     for each in account.pages("cinder", "/volumes/detail", "volumes"):
         tags = each.get("metadata", {})
-        if _is_of(tags, key):
+        if is_of(tags, key):
             yield Made(
                 "volume",
                 str(each["id"]),
                 state=str(each["status"]),
                 node=str(tags.get(f"{PREFIX}node", "")),
-                since=_time(each.get("created_at")),
+                since=time_of(each.get("created_at")),
+                is_root=ROOT_TAG in tags,
                 volume=Volume(str(each.get("volume_type") or ""), int(each["size"]), family=CINDER),
                 **of_tags(tags),
             )
@@ -111,7 +113,7 @@ def of_network(account: Account, kind: str, key: Key | None) -> Iterator[Made]:
 def _described(account: Account, kind: str, key: Key | None) -> Iterator[dict[str, Any]]:
     items = OF_NEUTRON[kind]
     for each in account.pages("neutron", path_of(kind), items, project_id=account.project):
-        if _is_of(_said(each), key):
+        if is_of(_said(each), key):
             yield each
 
 
@@ -155,13 +157,14 @@ def _named(kind: str, name: str, identifier: str, key: Key | None) -> Iterator[M
         yield Made(kind, identifier, match["cluster"], match["token"])
 
 
-def _is_of(tags: Mapping[str, str], key: Key | None) -> bool:
+def is_of(tags: Mapping[str, str], key: Key | None) -> bool:
+    """Whether tags are of a cluster, or of any of wavetank."""
     if key is None:
         return TOKEN_TAG in tags
     return (tags.get(f"{PREFIX}cluster"), tags.get(TOKEN_TAG)) == (key.cluster, key.token)
 
 
-def _time(text: object) -> datetime | None:
+def time_of(text: object) -> datetime | None:
     """A time of a service, which is UTC and says so only sometimes; None where it is none."""
     try:
         found = datetime.fromisoformat(str(text).removesuffix("Z"))

@@ -6,11 +6,9 @@ data in transit": stunnel to port 2049, and a mount of the local port. So all im
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-
-from wavetank.cluster.components import AWS
-from wavetank.cluster.filesystems.base import Site, mount_line, wait_until, write_content
-from wavetank.cluster.filesystems.managed import Managed
+from wavetank.cluster.components import OptionValue
+from wavetank.cluster.filesystems.base import Site, wait_until
+from wavetank.cluster.filesystems.managed import ManagedNfs, mount_words
 from wavetank.cluster.host import Host
 from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import Needs
@@ -20,14 +18,14 @@ from wavetank.errors import RemoteCommandError
 NFS_PORT = 2049
 TLS_PORT = 20049  # of this node alone
 TLS_WITHIN_S = 60.0
-OPTIONS: dict[str, str | None] = {
+OPTIONS: dict[str, OptionValue] = {
     "nfsvers": "4.1",
     "rsize": "1048576",
     "wsize": "1048576",
-    "hard": None,
+    "hard": True,
     "timeo": "600",
     "retrans": "2",
-    "noresvport": None,
+    "noresvport": True,
 }
 CONFIGURATION = "/run/wavetank-efs-tls.conf"
 # Certificates of Debian and Ubuntu, and of Amazon Linux.
@@ -37,57 +35,38 @@ LOG = "efs-tls"
 LISTENS = f"grep -qsE '^ *[0-9]+: [0-9A-F]+:{TLS_PORT:04X} [0-9A-F]+:0000 0A' /proc/net/tcp"
 
 
-class EFS(Managed):
+class EFS(ManagedNfs):
     """An NFS of the cluster's own, run by AWS."""
 
     kind = "efs"
     title = "EFS"
 
-    def check(self, spec: ClusterSpec) -> list[str]:
-        """Who makes it, and keys that nobody would read."""
-        return list(_problems(spec))
-
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The kernel's client, and stunnel for TLS."""
-        if spec.provider != AWS:
-            return Needs()
-        tls = {"stunnel": "apt-get install stunnel4"} if spec.file_system.tls else {}
-        return Needs({"mount.nfs": "apt-get install nfs-common", **tls})
+        plain = super().needs_of_clients(spec)
+        if not spec.file_system.tls or not self.is_made(spec):
+            return plain
+        return Needs({**plain.programs, "stunnel": "apt-get install stunnel4"})
 
     def to_mount(self, spec: ClusterSpec, client: Host, service: Service) -> list[str]:
         """By NFS, through TLS where that was asked for."""
         if spec.file_system.tls:
             _start_tls(client, service)
         source = "127.0.0.1:/" if spec.file_system.tls else f"{service.address}:/"
-        return ["-t", "nfs4", "-o", mount_words(spec), source]
+        return ["-t", "nfs4", "-o", options_of(spec), source]
 
     def settings(self, site: Site) -> dict[str, str]:
         """The clients' mounts, read back, and what they reach it by."""
-        at = self.mount_path(site)
         tls = site.spec.file_system.tls
-        return {
-            "file system": "efs",
-            "on the way": "TLS, by stunnel on each node" if tls else "not encrypted",
-            **{f"mount on {client.name}": mount_line(client, at) or "not mounted" for client in site.clients},
-        }  # fmt: skip
-
-    def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
-        """Write through the first client; where EFS keeps it is not told."""
-        at, client = self.mount_path(site), site.clients[0]
-        for path, size in sizes.items():
-            write_content(client, f"{at}/{path}", size, site.on_written)
-        return dict.fromkeys(sizes, "EFS, which does not tell where")
+        way = "TLS, by stunnel on each node" if tls else "not encrypted"
+        return {**super().settings(site), "on the way": way}
 
 
-def mount_words(spec: ClusterSpec) -> str:
+def options_of(spec: ClusterSpec) -> str:
     """Options of the mount: those that AWS recommends, then those of the specification."""
     fs = spec.file_system
-    asked: dict[str, str | None] = dict(OPTIONS)
-    if fs.tls:
-        asked["port"] = str(TLS_PORT)
-    for name, value in fs.mount_options.items():
-        asked[name] = None if value is True else str(value)
-    return ",".join(name if value is None else f"{name}={value}" for name, value in asked.items())
+    tls: dict[str, OptionValue] = {"port": TLS_PORT} if fs.tls else {}
+    return mount_words({**OPTIONS, **tls, **fs.mount_options})
 
 
 def tls_configuration(service: Service, authorities: str) -> str:
@@ -111,15 +90,3 @@ def _start_tls(client: Host, service: Service) -> None:
         client.run(["dd", f"of={CONFIGURATION}", "status=none"], stdin=text)
         client.start(["stunnel", CONFIGURATION], log=LOG)
         wait_until(client, ["sh", "-c", LISTENS], "stunnel", TLS_WITHIN_S, LOG)
-
-
-def _problems(spec: ClusterSpec) -> Iterator[str]:
-    fs = spec.file_system
-    if spec.provider != AWS:
-        yield (
-            f"file_system efs is made by provider {AWS}, not {spec.provider}. Mounted already, it is kind: existing"
-        )
-    if spec.layout == "one-server-per-file":
-        yield "layout one-server-per-file: EFS does not tell, or choose, where a file is. Write layout: striped"
-    for key in fs.options:
-        yield f"file_system.options {key}: efs has no options; remove it"

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wavetank.cluster.components import AWS
 from wavetank.cluster.filesystems.base import Site, mount_line
 from wavetank.cluster.filesystems.lustre_client import stripes
-from wavetank.cluster.filesystems.managed import Managed
+from wavetank.cluster.filesystems.managed import Managed, mount_words
 from wavetank.cluster.host import Host
 from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 
 CLIENT = "apt-get install lustre-client-modules-aws"
-OPTIONS = "relatime,flock"
+OPTIONS = {"relatime": True, "flock": True}
 STRIPE_KINDS = ("distributed", "sharded")
 
 
@@ -27,13 +26,18 @@ class FsxLustre(Managed):
     kind = "fsx-lustre"
     title = "FSx"
 
-    def check(self, spec: ClusterSpec) -> list[str]:
-        """Who makes it, and keys that nobody would read."""
-        return list(_problems(spec))
+    def problems(self, spec: ClusterSpec) -> Iterator[str]:
+        """Stripes that it does not have."""
+        stripe = spec.file_system.stripe
+        if stripe.kind not in STRIPE_KINDS:
+            yield f"file_system fsx-lustre has stripes {' and '.join(STRIPE_KINDS)}, not {stripe.kind}"
+        size = stripe.size
+        if size is not None and (size % stripes.SMALLEST_BYTES or size > stripes.LARGEST_BYTES):
+            yield f"file_system.stripe.size {size}: blocks of Lustre are multiples of 64 KiB, below 4 GiB"
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The Lustre client: its mount program, and lfs for stripes."""
-        if spec.provider != AWS:
+        if not self.is_made(spec):
             return Needs()
         return Needs({"mount.lustre": CLIENT, "lfs": CLIENT})
 
@@ -45,7 +49,8 @@ class FsxLustre(Managed):
     def to_mount(self, spec: ClusterSpec, client: Host, service: Service) -> list[str]:
         """By the Lustre client."""
         del client
-        return ["-t", "lustre", "-o", ",".join([OPTIONS, *_words(spec)]), service.address]
+        options = mount_words({**OPTIONS, **spec.file_system.mount_options})
+        return ["-t", "lustre", "-o", options, service.address]
 
     def settings(self, site: Site) -> dict[str, str]:
         """The version of the client, the mount and the stripes of new files, read back."""
@@ -76,23 +81,3 @@ def asked_stripes(spec: ClusterSpec) -> stripes.Stripes:
     if stripe.kind == "distributed":
         return stripes.Stripes(count=1)
     return stripes.Stripes(count=stripe.count or stripes.ALL, size=stripe.size)
-
-
-def _words(spec: ClusterSpec) -> Iterator[str]:
-    for name, value in spec.file_system.mount_options.items():
-        yield name if value is True else f"{name}={value}"
-
-
-def _problems(spec: ClusterSpec) -> Iterator[str]:
-    fs = spec.file_system
-    if spec.provider != AWS:
-        yield (
-            f"file_system fsx-lustre is made by provider {AWS}, not {spec.provider}. Mounted already, it is kind: existing"
-        )
-    if fs.stripe.kind not in STRIPE_KINDS:
-        yield f"file_system fsx-lustre has stripes {' and '.join(STRIPE_KINDS)}, not {fs.stripe.kind}"
-    size = fs.stripe.size
-    if size is not None and (size % stripes.SMALLEST_BYTES or size > stripes.LARGEST_BYTES):
-        yield f"file_system.stripe.size {size}: blocks of Lustre are multiples of 64 KiB, below 4 GiB"
-    for key in fs.options:
-        yield f"file_system.options {key}: fsx-lustre has no options; remove it"
