@@ -27,7 +27,15 @@ from wavetank.model.rules import Rules
 from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.open import open_trace
 from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.schema import FoldTable, Int64Array, Level, RankFacts, Trace, TracedFile
+from wavetank.trace.schema import (
+    COLUMNS,
+    FoldTable,
+    Int64Array,
+    Level,
+    RankFacts,
+    Trace,
+    TracedFile,
+)
 
 CHUNK = 4 * WorkLimits().chunk_rows
 KINDS = (
@@ -93,7 +101,7 @@ def chunk(kind: str, rank: int, first: int, n: int, total: int) -> FoldTable:
         rank=np.full(n, rank, dtype=np.int32), seq=i, op=op, file=file, handle=file,
         count=np.ones(n, dtype=np.int64), size=size, moved=size, offset=offset, disp=zero, view=none, view_offset=offset,
         view_disp=zero, tick=tick, subtick=subtick, tick_step=zero, subtick_step=zero, start_ns=start, end_ns=i * 1000 + 500,
-        busy_ns=i * 1000 + 500 - start, arg=zero, error=np.zeros(n, dtype=np.int32),
+        busy_ns=i * 1000 + 500 - start, error=np.zeros(n, dtype=np.int32), given=np.zeros(n, dtype=np.int32),
     )  # fmt: skip
 
 
@@ -186,7 +194,8 @@ def peak_gib() -> float:
 
 def reading_s(n: int) -> float:
     """Seconds that it takes to look once at all columns of n events, at the speed of a chunk's; the best of three runs."""
-    columns = vars(chunk("sequential", 0, 0, CHUNK, CHUNK)).values()
+    table = chunk("sequential", 0, 0, CHUNK, CHUNK)
+    columns = [getattr(table, name) for name in COLUMNS]
     return _best(lambda: [column.max() for column in columns]) * n / CHUNK
 
 

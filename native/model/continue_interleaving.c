@@ -13,8 +13,7 @@ enum { TILE = 512, SLOTS = 1024 };
 struct keys {
     uint16_t slots[SLOTS]; /* number of a key + 1 */
     struct {
-        int64_t arg;
-        int32_t file, handle;
+        int32_t file, handle, given;
         uint32_t op;
     } of[WT_MOST_SUBSTREAMS];
 };
@@ -34,9 +33,9 @@ static void fill(struct keys *keys, const struct wt_unfinished *g) {
             at = (at + 1) % SLOTS;
         }
         keys->slots[at] = (uint16_t)(k + 1);
-        keys->of[k].arg = g->arg[k];
         keys->of[k].file = g->file[k];
         keys->of[k].handle = g->handle[k];
+        keys->of[k].given = g->given[k];
         keys->of[k].op = g->op[k];
     }
 }
@@ -79,8 +78,7 @@ static bool all_plain(const struct wt_table *t, const struct wt_unfinished *g, i
 static bool name_substreams(const struct wt_table *t, const struct keys *keys, int64_t low, int64_t high,
                             uint8_t *restrict order) {
     const uint8_t *restrict op = t->op;
-    const int32_t *restrict file = t->file, *restrict handle = t->handle;
-    const int64_t *restrict arg = t->arg;
+    const int32_t *restrict file = t->file, *restrict handle = t->handle, *restrict given = t->given;
     for (int64_t i = low; i < high; i++) {
         uint32_t at = place_of(op[i], file[i], handle[i]);
         for (;; at = (at + 1) % SLOTS) {
@@ -90,7 +88,7 @@ static bool name_substreams(const struct wt_table *t, const struct keys *keys, i
             }
             k--;
             if ((keys->of[k].file == file[i]) & (keys->of[k].handle == handle[i]) &
-                (keys->of[k].op == op[i]) & (keys->of[k].arg == arg[i])) {
+                (keys->of[k].op == op[i]) & (keys->of[k].given == given[i])) {
                 order[i] = (uint8_t)k;
                 break;
             }

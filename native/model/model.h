@@ -20,6 +20,7 @@ struct wt_table {
     const int32_t *handle;
     const int32_t *view;
     const int32_t *error;
+    const int32_t *given; /* what the call was given else: which set, 0 for nothing */
     const int64_t *count;
     const int64_t *size;
     const int64_t *moved;
@@ -27,7 +28,6 @@ struct wt_table {
     const int64_t *view_offset;
     const int64_t *tick;
     const int64_t *subtick;
-    const int64_t *arg;
     const int64_t *loop;
     const int64_t *start_ns;
     const int64_t *end_ns;
@@ -193,7 +193,7 @@ struct wt_unfinished {
     const uint8_t *op;
     const int32_t *file;
     const int32_t *handle;
-    const int64_t *arg;
+    const int32_t *given;
     const uint8_t *role;
     const int32_t *owner;    /* of seeks and what they lead to, from 0 */
     const int32_t *stray_of; /* of seeks: the substream of their stray ones, -1 for none */

@@ -47,7 +47,8 @@ WT_WIDE static bool same_kinds(const struct wt_table *t, int64_t low, int64_t hi
     narrow = differs32(t->view, low, high, period);
     narrow |= differs32(t->error, low, high, period);
     narrow |= differs32(t->rank, low, high, period);
-    return !(narrow | differs64(t->arg, low, high, period));
+    narrow |= differs32(t->given, low, high, period);
+    return !narrow;
 }
 
 /* Whether what joins and parts rows [low, high) is as `period` rows before them. */

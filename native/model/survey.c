@@ -3,15 +3,15 @@
  * time. */
 #include "survey.h"
 
-#define SEEK_TO 0 /* SEEK_SET */
+enum { NOTHING = 0 }; /* given to a seek but its place: SEEK_SET */
 
 static bool same_code(const struct wt_table *t, int64_t a, int64_t b) {
     return t->op[a] == t->op[b] && t->file[a] == t->file[b] && t->handle[a] == t->handle[b] &&
-           t->view[a] == t->view[b] && t->error[a] == t->error[b] && t->arg[a] == t->arg[b];
+           t->view[a] == t->view[b] && t->error[a] == t->error[b] && t->given[a] == t->given[b];
 }
 
 static uint32_t number_of(const struct wt_table *t, int64_t row, struct wt_survey *out) {
-    uint64_t hash = wt_mixed((uint64_t)t->arg[row] ^ ((uint64_t)(uint32_t)t->handle[row] << 32));
+    uint64_t hash = wt_mixed((uint64_t)(uint32_t)t->given[row] ^ ((uint64_t)(uint32_t)t->handle[row] << 32));
     hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->file[row] ^ ((uint64_t)t->op[row] << 32));
     hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->view[row] ^ ((uint64_t)(uint32_t)t->error[row] << 32));
     uint64_t mask = (uint64_t)out->n_slots - 1;
@@ -32,8 +32,7 @@ static uint32_t number_of(const struct wt_table *t, int64_t row, struct wt_surve
 enum { LATE = 512 };
 
 struct late {
-    int64_t arg;
-    int32_t file, handle, view, error;
+    int32_t file, handle, view, error, given;
     uint32_t op, code;
 };
 
@@ -43,11 +42,11 @@ static uint32_t late_number_of(const struct wt_table *t, int64_t row, struct lat
         ((uint32_t)t->file[row] * 31u + t->op[row]) * 0x9E3779B1u ^ (uint32_t)t->handle[row] * 0x85EBCA6Bu;
     struct late *one = &late[hash >> 23];
     if (one->file == t->file[row] && one->op == t->op[row] && one->handle == t->handle[row] &&
-        one->arg == t->arg[row] && one->view == t->view[row] && one->error == t->error[row]) {
+        one->given == t->given[row] && one->view == t->view[row] && one->error == t->error[row]) {
         return one->code;
     }
-    *one = (struct late){t->arg[row],   t->file[row], t->handle[row],        t->view[row],
-                         t->error[row], t->op[row],   number_of(t, row, out)};
+    *one = (struct late){t->file[row],  t->handle[row], t->view[row],          t->error[row],
+                         t->given[row], t->op[row],     number_of(t, row, out)};
     return one->code;
 }
 
@@ -60,7 +59,8 @@ static void clear(const struct wt_table *t, struct wt_survey *out) {
     }
     for (int64_t code = 0; code < out->n_codes; code++) {
         int64_t row = out->first[code];
-        uint64_t hash = wt_mixed((uint64_t)t->arg[row] ^ ((uint64_t)(uint32_t)t->handle[row] << 32));
+        uint64_t hash =
+            wt_mixed((uint64_t)(uint32_t)t->given[row] ^ ((uint64_t)(uint32_t)t->handle[row] << 32));
         hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->file[row] ^ ((uint64_t)t->op[row] << 32));
         hash = wt_mixed(hash ^ (uint64_t)(uint32_t)t->view[row] ^ ((uint64_t)(uint32_t)t->error[row] << 32));
         uint64_t mask = (uint64_t)out->n_slots - 1;
@@ -77,7 +77,6 @@ enum { ROWS = 256, MOST_PAUSE = 16 * ROWS };
 
 struct block {
     uint32_t narrow[ROWS];     /* what operations of one code have in common, */
-    uint64_t wide[ROWS];       /* the argument */
     uint64_t sizes[ROWS];      /* and the size */
     uint64_t single[ROWS + 1]; /* 0: one operation in no loop */
     uint64_t part[ROWS];       /* moved less than asked for; of another rank than the next one */
@@ -122,9 +121,7 @@ static void look(const struct wt_table *t, int64_t low, int64_t n, struct block 
     differ32(b->narrow, t->handle + low, steps);
     differ32(b->narrow, t->view + low, steps);
     differ32(b->narrow, t->error + low, steps);
-    for (int64_t i = 0; i < steps; i++) {
-        b->wide[i] = (uint64_t)(t->arg[low + i] ^ t->arg[low + i + 1]);
-    }
+    differ32(b->narrow, t->given + low, steps);
     for (int64_t i = 0; i < steps; i++) {
         b->sizes[i] = (uint64_t)(t->size[low + i] ^ t->size[low + i + 1]);
     }
@@ -205,7 +202,7 @@ static bool interleavable(const struct wt_table *t, const struct wt_kinds *kinds
         return false;
     }
     return b->known[i] >= 0 ||
-           (kinds->seeks[op] && t->offset[row] >= 0 && (t->moved[row] > 0 || t->arg[row] == SEEK_TO));
+           (kinds->seeks[op] && t->offset[row] >= 0 && (t->moved[row] > 0 || t->given[row] == NOTHING));
 }
 
 void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, const uint8_t *apart,
@@ -264,7 +261,7 @@ void wt_survey(const struct wt_table *table, const struct wt_kinds *of_ops, cons
                 break;
             }
             uint8_t next_op = t->op[i + 1];
-            bool same = !(b.narrow[k] | b.wide[k]);
+            bool same = !b.narrow[k];
             if (!same) {
                 code = late_number_of(t, i + 1, late, out);
             }

@@ -20,7 +20,7 @@ from wavetank.trace.index import TraceIndex
 from wavetank.trace.open import open_trace
 from wavetank.trace.ops import OPS, OPS_BY_NAME
 from wavetank.trace.reader import read_trace
-from wavetank.trace.schema import OpKind
+from wavetank.trace.schema import COLUMNS, OpKind
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 WRITER = "open('out.bin', 'wb', buffering=0).write(b'x' * 1000)"
@@ -343,7 +343,7 @@ def test_convert_writes_a_trace_that_reads_back_the_same(tmp_path: Path) -> None
     direct, converted = open_trace(tmp_path / "log"), read_trace(tmp_path / "t")
     assert converted.files == direct.files
     assert converted.warnings == direct.warnings
-    for name in direct.folds.__dataclass_fields__:
+    for name in COLUMNS:
         assert getattr(converted.folds, name).tolist() == getattr(direct.folds, name).tolist()
     assert run(tmp_path, "convert", "log", "-o", "t").returncode == 2
 

@@ -48,13 +48,19 @@ def traced(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         return run_traced([*launcher, "-np", str(N), str(program)], where, monkeypatch)
 
 
+def communicators(traced: Trace) -> list[int]:
+    """Of each operation."""
+    folds = traced.folds
+    return folds.details.communicator[unfold(folds).given].tolist()
+
+
 @pytest.mark.parametrize("rank", range(N))
 def test_every_collective_is_a_row_with_its_communicator(traced: Trace, rank: int) -> None:
     events = unfold(traced.folds)
     found = [
-        (OPS[op].name, traced.communicators[arg])
-        for of, op, arg in zip(
-            events.rank.tolist(), events.op.tolist(), events.arg.tolist(), strict=True
+        (OPS[op].name, traced.communicators[on])
+        for of, op, on in zip(
+            events.rank.tolist(), events.op.tolist(), communicators(traced), strict=True
         )
         if of == rank and OPS[op].level == Level.MPI
     ]
@@ -64,11 +70,11 @@ def test_every_collective_is_a_row_with_its_communicator(traced: Trace, rank: in
 def test_the_ranks_of_a_communicator_have_the_same_sequence_on_it(traced: Trace) -> None:
     events = unfold(traced.folds)
     by_communicator: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-    for rank, op, arg in zip(
-        events.rank.tolist(), events.op.tolist(), events.arg.tolist(), strict=True
+    for rank, op, on in zip(
+        events.rank.tolist(), events.op.tolist(), communicators(traced), strict=True
     ):
         if OPS[op].level == Level.MPI:
-            by_communicator[arg][rank].append(op)
+            by_communicator[on][rank].append(op)
     for communicator, sequences in by_communicator.items():
         assert set(sequences) == set(traced.communicators[communicator])
         first, *others = sequences.values()

@@ -285,6 +285,7 @@ def test_random_loops_in_loops_unfold_to_what_was_recorded_one_by_one(
     one_by_one = run_traced([str(program), str(seed)], single, monkeypatch, times="event")
     run_traced([str(program), str(seed)], folded, monkeypatch)
     wanted = unfold(one_by_one.folds)
+    numbers = one_by_one.folds.details.number[wanted.given].tolist()
     for loops in (False, True):
         trace = read_trace(folded / "run.trace", loops=loops)
         found = unfold(trace.folds)
@@ -296,12 +297,12 @@ def test_random_loops_in_loops_unfold_to_what_was_recorded_one_by_one(
             "size",
             "moved",
             "offset",
-            "arg",
             "error",
             "tick",
             "subtick",
         ):
             assert getattr(found, name).tolist() == getattr(wanted, name).tolist(), name
+        assert trace.folds.details.number[found.given].tolist() == numbers
     assert trace.n_folds is not None
     assert trace.n_folds < len(wanted) / 2
 

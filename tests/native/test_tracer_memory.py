@@ -11,7 +11,6 @@ from tracer_run import FAMILIES, compile_c, need, run_traced
 
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.model import Model, View
-from wavetank.trace import arguments
 from wavetank.trace.arguments import Memory
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, FileView
@@ -26,14 +25,16 @@ def test_each_call_says_how_its_memory_lies(
     program = compile_c("memory_types.c", tmp_path / "memory_types", compiler=compiler)
     trace = run_traced([*launcher, "-np", "1", str(program)], tmp_path, monkeypatch)
     rows = np.flatnonzero(trace.folds.op == OPS_BY_NAME["MPI_File_write"].code)
-    found = np.repeat(arguments.memory(trace.folds, rows), trace.folds.count[rows]).tolist()
+    folds = trace.folds
+    given = np.repeat(folds.given[rows], folds.count[rows])
+    found = folds.details.memory[given].tolist()
     expected = [
         Memory.PLAIN, Memory.PLAIN, Memory.WHOLE, Memory.WHOLE, Memory.GAPS, Memory.GAPS, Memory.GAPS, Memory.PLAIN,
     ]  # fmt: skip
     assert found[:8] == expected
     assert found[8:] in ([], [Memory.WHOLE])  # MPI 4: a type that was made with a large count
-    assert trace.folds.size[rows].max() == 64
-    views = np.repeat(arguments.memory_view(trace.folds, rows), trace.folds.count[rows]).tolist()
+    assert folds.size[rows].max() == 64
+    views = folds.details.memory_view[given].tolist()
     assert [view for view, memory in zip(views, found, strict=True) if memory != Memory.GAPS] == [
         UNKNOWN
     ] * (len(found) - 3)

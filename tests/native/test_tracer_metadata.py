@@ -30,7 +30,7 @@ def seen(trace: Trace) -> list[Seen]:
         (
             OPS[int(events.op[i])].name,
             Path(trace.files[events.file[i]].path).name,
-            int(events.arg[i]),
+            int(trace.folds.details.number[events.given[i]]),
         )
         for i in range(len(events))
         if not events.error[i]

@@ -83,9 +83,9 @@ def test_every_communication_and_mpi_io_call_is_a_tick(traced: Trace) -> None:
 def test_collectives_name_their_communicator(traced: Trace) -> None:
     folds = traced.folds
     rows = folds.op == OPS_BY_NAME["MPI_Barrier"].code
-    assert {traced.communicators[index] for index in folds.arg[rows]} == {tuple(range(N))}
-    opened = folds.op == OPS_BY_NAME["MPI_File_open"].code
-    assert {traced.communicators[size - 1] for size in folds.size[opened]} == {tuple(range(N))}
+    rows |= folds.op == OPS_BY_NAME["MPI_File_open"].code
+    on = folds.details.communicator[folds.given[rows]]
+    assert {traced.communicators[index] for index in on} == {tuple(range(N))}
 
 
 def test_the_posix_calls_inside_mpi_io_are_recorded_too(traced: Trace) -> None:

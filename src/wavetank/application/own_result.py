@@ -22,7 +22,6 @@ from wavetank.model.document.metadata import call_name
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase
 from wavetank.model.events.rows import inside_calls
-from wavetank.trace import arguments
 from wavetank.trace.ops import DATA_KINDS, OPS, codes_where
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array, Level, OpKind, Trace
 from wavetank.units import format_size
@@ -209,14 +208,12 @@ def _spans(
 
 def _call(trace: Trace, table: Folded, row: int) -> str | None:
     """The kind of a call that moves no data, as the replay tells its number; None where it tells none."""
-    name, this = OPS[int(table.op[row])].name, np.array([row])
-    if arguments.is_new_name(table, this)[0]:  # the second row of one call
+    name, given = OPS[int(table.op[row])].name, int(table.given[row])
+    if table.details.new_name[given]:  # the second row of one call
         return None
     file = int(table.file[row])
     directory = file >= 0 and trace.files[file].directory
-    kind = call_name(
-        _RATES.get(name, name), int(arguments.open_flags(table, this)[0]), directory=directory
-    )
+    kind = call_name(_RATES.get(name, name), int(table.details.flags[given]), directory=directory)
     return kind if name in _RATES else None
 
 

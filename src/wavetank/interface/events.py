@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,15 @@ import numpy.typing as npt
 from wavetank.interface.table import Column, Table, Values
 from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS, codes_where
-from wavetank.trace.schema import LEVEL_NAMES, UNKNOWN, FoldTable, Int32Array, Trace, UInt8Array
+from wavetank.trace.schema import (
+    COLUMNS,
+    LEVEL_NAMES,
+    UNKNOWN,
+    FoldTable,
+    Int32Array,
+    Trace,
+    UInt8Array,
+)
 
 _CALL = (
     Column("rank", "Rank", "", "integer"),
@@ -130,7 +138,8 @@ def file_table(trace: Trace) -> Table:
 
 def _of_ranks(folds: FoldTable, ranks: Collection[int]) -> FoldTable:
     some = np.isin(folds.rank, list(ranks))
-    return replace(folds, **{each.name: getattr(folds, each.name)[some] for each in fields(folds)})
+    chosen: dict[str, Any] = {name: getattr(folds, name)[some] for name in COLUMNS}
+    return replace(folds, **chosen)
 
 
 def _calls(

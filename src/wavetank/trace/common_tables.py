@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavetank.trace import arguments
+from wavetank.trace.call_details import from_shared_columns
 from wavetank.trace.clocks import CommonTime
-from wavetank.trace.decoder import COLUMNS
 from wavetank.trace.distinct import distinct_rows, first_places
 from wavetank.trace.identities import SeenFiles, seen_files
 from wavetank.trace.part import HINTS_IN_FORCE, Part
 from wavetank.trace.schema import (
     UNKNOWN,
+    CallDetails,
     FileView,
     Hints,
     Int32Array,
@@ -54,40 +54,33 @@ class CommonTables:
         self._of_part: dict[int, _LocalNumbers] = {}
         self.files = self._number_files(parts, of_ranks)
 
-    @staticmethod
-    def empty() -> dict[str, np.ndarray]:
-        """Columns without rows, of the right types."""
-        columns: dict[str, np.ndarray] = {name: np.empty(0, dtype=dtype) for name, dtype in COLUMNS}
-        columns["rank"] = np.empty(0, dtype=np.int32)
-        return columns
-
-    def globalise(self, part: Part, time: CommonTime, origin_ns: int) -> dict[str, np.ndarray]:
-        """A part's columns with common numbers, and times since ``origin_ns`` on the common clock."""
+    def globalise(
+        self, part: Part, time: CommonTime, origin_ns: int
+    ) -> tuple[dict[str, np.ndarray], CallDetails]:
+        """A part's columns with common numbers, and times since ``origin_ns`` on the common clock; what its calls were given."""
         rows: dict[str, np.ndarray] = dict(part.columns)
+        details = from_shared_columns(rows)
         files = self._of_part[id(part)]
         rows["file"] = files.common(rows["file"])
         views = {number: self._view(part, number) for number in sorted(part.views)}
         rows["view"] = _renumber(rows["view"], views)
-        self._renumber_arguments(part, rows, views)
         shift = time.start_ns - origin_ns
         for name in ("start_ns", "end_ns"):
             rows[name] = time.of(rows[name]) + shift
-        return rows
+        return rows, self._with_common_numbers(part, details, views)
 
-    def _renumber_arguments(
-        self, part: Part, rows: dict[str, np.ndarray], views: dict[int, int]
-    ) -> None:
-        """Communicators, hints and views of memory that rows name: common numbers."""
+    def _with_common_numbers(
+        self, part: Part, details: CallDetails, views: dict[int, int]
+    ) -> CallDetails:
+        """Communicators, hints and views of memory that calls were given."""
         on = {n: self._communicator(part, n) for n in sorted(part.communicators)}
-
-        def hints(given: np.ndarray) -> Int32Array:
-            sets = part.hint_sets
-            return _renumber(
-                given, {n: self._info(sets[n]) for n in np.unique(given).tolist() if n in sets}
-            )
-
-        arguments.renumber(
-            rows, lambda given: _renumber(given, on), hints, lambda given: _renumber(given, views)
+        sets = part.hint_sets
+        infos = {n: self._info(sets[n]) for n in np.unique(details.hints).tolist() if n in sets}
+        return replace(
+            details,
+            communicator=_renumber(details.communicator, on).astype(np.int64),
+            hints=_renumber(details.hints, infos).astype(np.int64),
+            memory_view=_renumber(details.memory_view, views).astype(np.int64),
         )
 
     def described_files(self, of_ranks: Sequence[Part]) -> TracedFiles:

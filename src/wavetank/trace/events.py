@@ -30,7 +30,7 @@ class Events:
     view_offset: Int64Array
     tick: Int64Array
     subtick: Int64Array
-    arg: Int64Array
+    given: Int32Array  # row of ``details`` of the folds
     error: Int32Array
     fold: Int64Array  # index of the row that each comes from
 
@@ -68,7 +68,7 @@ def unfold(folds: FoldTable) -> Events:
         view_offset=_along(folds.view_offset, folds.view_disp, fold, step),
         tick=folds.tick[fold] + step * folds.tick_step[fold],
         subtick=folds.subtick[fold] + step * folds.subtick_step[fold],
-        arg=folds.arg[fold],
+        given=folds.given[fold],
         error=folds.error[fold],
         fold=fold,
     )

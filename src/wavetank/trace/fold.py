@@ -5,10 +5,11 @@ Reads columns of events in order; leaves a ``FoldTable``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from wavetank.trace.call_details import of_calls
 from wavetank.trace.schema import (
     UNKNOWN,
     FoldTable,
@@ -22,7 +23,8 @@ from wavetank.trace.schema import (
 class SingleOperations:
     """Single operations, columns of equal length. Within a rank in the order in which they ended.
 
-    Times are ns since the trace's time zero, UNKNOWN where the source has none.
+    Times are ns since the trace's time zero, UNKNOWN where the source has none. ``arg`` is the number that a call was given,
+    see ``arguments.ARGUMENTS``; ``communicator`` an index into ``Trace.communicators``, UNKNOWN for all if left out.
     """
 
     rank: Int32Array
@@ -38,6 +40,12 @@ class SingleOperations:
     end_ns: Int64Array
     arg: Int64Array
     error: Int32Array
+    communicator: Int32Array = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+
+    def __post_init__(self) -> None:
+        if len(self.communicator) != len(self.rank):
+            unknown = np.broadcast_to(np.int32(UNKNOWN), len(self.rank))
+            object.__setattr__(self, "communicator", unknown)
 
     def __len__(self) -> int:
         return len(self.rank)
@@ -70,7 +78,8 @@ def fold(events: SingleOperations) -> FoldTable:
     if (events.rank[1:] < events.rank[:-1]).any():
         events = events.taken(np.argsort(events.rank, kind="stable"))
     n = len(events)
-    first = _row_starts(events)
+    details, given = of_calls(events.op, events.arg, communicator=events.communicator)
+    first = _row_starts(events, given)
     index = np.flatnonzero(first)
     whole = slice(None) if len(index) == n else index  # nothing joined: no column is copied
     # One number stands for a column of many million equal ones.
@@ -122,8 +131,9 @@ def fold(events: SingleOperations) -> FoldTable:
         start_ns=at_rows(start_ns),
         end_ns=end_ns if alone else end_ns[np.append(index[1:], n) - 1],
         busy_ns=total(busy),
-        arg=at_rows(events.arg),
         error=at_rows(events.error),
+        given=at_rows(given),
+        details=details,
     )
 
 
@@ -135,8 +145,8 @@ def _sequence(rank: Int32Array) -> Int64Array:
     return within
 
 
-def _row_starts(events: SingleOperations) -> np.ndarray:
-    """Which operations begin a row, shape (n,), bool."""
+def _row_starts(events: SingleOperations, given: Int32Array) -> np.ndarray:
+    """Which operations begin a row, shape (n,), bool; ``given``: by number, what each was given."""
     n = len(events)
     first = np.ones(n, dtype=bool)
     if n < 2:
@@ -147,9 +157,11 @@ def _row_starts(events: SingleOperations) -> np.ndarray:
         return first
     if moved is not size:
         same &= moved[:-1] == size[:-1]  # only the last one of a row may be short
-    for name in ("rank", "op", "file", "handle", "arg", "error"):
-        column = getattr(events, name)
-        if not (name == "handle" and column is events.file) and column.strides != (0,):
+    alike: list[np.ndarray] = [events.rank, events.op, events.file, events.error, given]
+    if events.handle is not events.file:
+        alike.append(events.handle)
+    for column in alike:
+        if column.strides != (0,):
             same &= column[1:] == column[:-1]
     if not same.any():
         return first

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.errors import TraceError
+from wavetank.trace.call_details import joined
 from wavetank.trace.clocks import CommonTime, common_times
 from wavetank.trace.common_tables import CommonTables
-from wavetank.trace.decoder import COLUMNS
+from wavetank.trace.decoder import empty_columns
 from wavetank.trace.index import INDEX_NAME, TraceIndex
 from wavetank.trace.lifetimes import rank_facts
 from wavetank.trace.memory import return_freed_memory
@@ -28,7 +29,9 @@ from wavetank.trace.part_warnings import (
 )
 from wavetank.trace.ranks import RankParts, number_ranks
 from wavetank.trace.schema import (
+    COLUMNS,
     LEVEL_NAMES,
+    NOTHING_GIVEN,
     UNKNOWN,
     Durations,
     FoldTable,
@@ -175,6 +178,7 @@ def _rows(
 ) -> tuple[FoldTable, Durations]:
     """The rows of all parts that have them, one rank after another."""
     columns: list[dict[str, np.ndarray]] = []
+    given = [NOTHING_GIVEN]
     durations: list[tuple[np.ndarray, np.ndarray]] = []
     n_rows_before = 0
     for entry in ranks:
@@ -183,7 +187,8 @@ def _rows(
         for part in entry.parts:
             if part.rows is None:
                 continue
-            rows = tables.globalise(part, time_of[id(part)], origin)
+            rows, details = tables.globalise(part, time_of[id(part)], origin)
+            given.append(details)
             n_rows = len(rows["seq"])
             rows["rank"] = np.broadcast_to(np.int32(entry.rank), n_rows)
             # Sequence numbers start anew in a part; after damage they follow on from what is left.
@@ -206,10 +211,16 @@ def _rows(
             durations.append((part.rows.times_row + n_rows_before, part.rows.times_counts))
             part.rows = None
             n_rows_before += n_rows
-    names = ["rank", *(name for name, _ in COLUMNS)]
-    empty = CommonTables.empty()
-    folds = FoldTable(**{name: _column(name, empty, columns) for name in names})
-    return place_ordered_calls(folds, tables.views, tables.communicators), _joined(durations)
+    details, numbers = joined(given)
+    for rows, of_part in zip(columns, numbers[1:], strict=True):
+        rows["given"] = of_part[rows["given"]]
+    empty = {
+        "rank": np.empty(0, dtype=np.int32),
+        "given": np.empty(0, dtype=np.int32),
+        **empty_columns(0),
+    }
+    folds = FoldTable(**{name: _column(name, empty, columns) for name in COLUMNS}, details=details)
+    return place_ordered_calls(folds, tables.views, tables.communicators), _concatenated(durations)
 
 
 def _column(
@@ -231,7 +242,7 @@ def _numbers(count: Int64Array, loop: Int64Array) -> Int64Array:
     return numbers
 
 
-def _joined(durations: list[tuple[np.ndarray, np.ndarray]]) -> Durations:
+def _concatenated(durations: list[tuple[np.ndarray, np.ndarray]]) -> Durations:
     if not durations:
         return Durations()
     rows, counts = zip(*durations, strict=True)

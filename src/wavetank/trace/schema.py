@@ -10,7 +10,7 @@ Source: the method, section 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any, Final
 
@@ -72,6 +72,58 @@ class Op:
 
 
 @dataclass(frozen=True)
+class CallDetails:
+    """What calls were given beside bytes, a place and a file view: each different set of it once.
+
+    Columns of equal length. Row 0 is that of a call that was given nothing.
+
+    Why a table beside the rows, and not columns of them: nearly all calls are reads and writes, and they are given nothing
+    else. Sixteen more columns would be read for every operation. Rows name a set by one number, and two calls
+    were given the same where their numbers are equal. Each meaning has a column of its own all the same. ``call_details``
+    makes such tables.
+    """
+
+    flags: Int64Array  # O_* of open
+    mpi_mode: Int64Array  # MPI_MODE_* of MPI_File_open, see ``arguments.MpiMode``
+    origin: Int64Array  # of a seek: SEEK_SET (0), SEEK_CUR (1) or SEEK_END (2)
+    new_size: Int64Array  # of the file, bytes
+    length: Int64Array  # of the range, bytes
+    mode: Int64Array  # permissions: asked about, of a new name, or new ones
+    new_name: Int64Array  # 1: the row of the new name of a call on two, 0: of the old
+    times_given: Int64Array  # 0: the time is now
+    at_end: Int64Array  # 1: no entry of the directory was left
+    atomic: Int64Array  # 0 or 1
+    removal: Int64Array  # of unlink, in older traces only, see ``arguments.Argument``
+    memory: Int64Array  # ``arguments.Memory`` of reads and writes by MPI-IO
+    memory_view: Int64Array  # index into Trace.views: an item lies as a tile of it; UNKNOWN: no gaps, or not known
+    communicator: Int64Array  # index into Trace.communicators; UNKNOWN: none, or not known
+    hints: Int64Array  # index into Trace.infos; UNKNOWN: none, or not known
+    name: Int64Array  # which name of its file, see ``TracedFile.other_names``; 0: its own
+
+    @property
+    def number(self) -> Int64Array:
+        """The one number that a call was given: ``FileStep.arg`` of models. Of each set the one that ``Argument`` names."""
+        found: Int64Array = np.sum([getattr(self, name) for name in NUMBERS], axis=0)
+        return found
+
+
+NUMBERS = (
+    "flags", "mpi_mode", "origin", "new_size", "length", "mode", "new_name", "times_given", "at_end", "atomic", "removal",
+)  # fmt: skip
+"""Columns of ``CallDetails`` that are numbers of the call itself; a call is given one of them at most."""
+
+
+def _nothing() -> CallDetails:
+    places = ("memory_view", "communicator", "hints")
+    row = {column.name: UNKNOWN if column.name in places else 0 for column in fields(CallDetails)}
+    return CallDetails(**{name: np.array([value]) for name, value in row.items()})
+
+
+NOTHING_GIVEN = _nothing()
+"""One set: that of a call that was given nothing."""
+
+
+@dataclass(frozen=True)
 class FoldTable:
     """Folded operations, columns of equal length, sorted by (rank, seq).
 
@@ -92,9 +144,8 @@ class FoldTable:
     answers that for a column at once. A long column of equal numbers takes the memory of one (``without_repetition``).
 
     Why one table for all calls and levels: the order of a POSIX call, an MPI-IO call and a collective is part of the
-    trace, and rows of one table are in order by their place. The price is that some calls use columns for what they were
-    given. ``wavetank.trace.arguments`` says by name what that was (flags, communicator, hints, name, ...), and fills it in:
-    no other module reads ``arg``, or ``size``, ``offset`` and ``view`` of calls that have no bytes, place or file view.
+    trace, and rows of one table are in order by their place. What a call was given else (flags, communicator, hints, name,
+    ...) is in a table beside it, ``details.flags[given]``.
 
     Why a logical clock (``tick``, ``subtick``) beside times: what lies between two operations, communication or nothing, does
     not depend on the speed of the machine. Phases are cut by it.
@@ -106,11 +157,11 @@ class FoldTable:
     file: Int32Array  # index into Trace.files; UNKNOWN for rows without a file (SYNC_RANKS)
     handle: Int32Array  # which open of the file: unique per rank over the whole run
     count: Int64Array
-    size: Int64Array  # bytes requested by each operation; of MPI_File_open see ``arguments.mpi_open``, else 0
+    size: Int64Array  # bytes requested by each operation; 0 of calls that move none
     moved: Int64Array  # bytes moved by all operations of the row
-    offset: Int64Array  # absolute position in the file of the first operation, bytes; of MPI_File_open see ``arguments.mpi_open``
+    offset: Int64Array  # absolute position in the file of the first operation, bytes
     disp: Int64Array  # bytes from one operation's offset to the next one's; 0 when count == 1
-    view: Int32Array  # index into Trace.views; UNKNOWN without an MPI file view; of calls on names see ``arguments.name_number``
+    view: Int32Array  # index into Trace.views; UNKNOWN without an MPI file view
     view_offset: Int64Array  # position in the logical view, bytes; equals offset without a view
     view_disp: Int64Array
     tick: Int64Array
@@ -120,22 +171,29 @@ class FoldTable:
     start_ns: Int64Array  # start of the first operation, ns since the trace's time zero; UNKNOWN if not recorded
     end_ns: Int64Array  # end of the last operation
     busy_ns: Int64Array  # sum of the operations' durations
-    arg: Int64Array  # the one number that the call was given, see ``arguments.ARGUMENTS``; 0 where that has none
     error: Int32Array  # errno of a failed operation, 0 for success
     loop: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     # From one operation's handle to the next one's: not 0 in loops only, whose repetitions open, use and close a
     # handle of their own.
     handle_step: Int32Array = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
+    given: Int32Array = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int32)
+    )  # row of ``details``
+    details: CallDetails = NOTHING_GIVEN  # the same object in all tables of a trace
 
     def __post_init__(self) -> None:
         if len(self.loop) != len(self.rank):
             object.__setattr__(self, "loop", np.broadcast_to(np.int64(0), len(self.rank)))
-        if len(self.handle_step) != len(self.rank):
-            object.__setattr__(self, "handle_step", np.broadcast_to(np.int32(0), len(self.rank)))
+        for name in ("handle_step", "given"):
+            if len(getattr(self, name)) != len(self.rank):
+                object.__setattr__(self, name, np.broadcast_to(np.int32(0), len(self.rank)))
 
     def __len__(self) -> int:
         return len(self.rank)
 
+
+COLUMNS = tuple(column.name for column in fields(FoldTable) if column.name != "details")
+"""Names of the columns of a ``FoldTable``."""
 
 _MANY = 1 << 16  # rows
 
@@ -315,7 +373,7 @@ class Trace:
     lost: tuple[str, ...] = field(default=())
     untold: tuple[str, ...] = field(default=())
     counters: Sequence[FileCounters] = field(default=())  # of sources that count (Darshan)
-    infos: tuple[Hints, ...] = ()  # MPI_Info objects given to MPI-IO; see ``arguments.hints``
+    infos: tuple[Hints, ...] = ()  # MPI_Info objects given to MPI-IO
     clocks: tuple[HostClock, ...] = ()  # of hosts that were compared; times are corrected by it
     durations: Durations = field(default_factory=Durations)
     n_folds: int | None = (

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavetank.trace import arguments
 from wavetank.trace.arguments import MpiMode
 from wavetank.trace.ops import DATA_KINDS, OPS, OPS_BY_NAME
 from wavetank.trace.schema import UNKNOWN, FileView, FoldTable, Int64Array, Level
@@ -77,9 +76,10 @@ def _opened_together(
 ) -> list[tuple[tuple[int, ...], list[int]]]:
     """Each collective open: its ranks in the order of the communicator, and their handles."""
     opens = np.flatnonzero((folds.op == _OPEN) & (folds.error == 0))
-    communicator = arguments.communicator(folds, opens)
+    given = folds.given[opens]
+    communicator = folds.details.communicator[given]
     told = communicator != UNKNOWN
-    told &= arguments.mpi_mode(folds, opens) & MpiMode.APPEND == 0
+    told &= folds.details.mpi_mode[given] & MpiMode.APPEND == 0
     seen: dict[tuple[int, int, int], int] = defaultdict(int)
     groups: dict[tuple[int, int, int], dict[int, int]] = defaultdict(dict)
     for row, on in zip(opens[told].tolist(), communicator[told].tolist(), strict=True):
@@ -151,7 +151,7 @@ def _fill(
     if len(places) != folds.count[row]:
         return
     in_view = np.array([place for _, place in sorted(places)], dtype=np.int64)
-    view = int(arguments.file_view(folds, np.array([row]))[0])
+    view = int(folds.view[row])
     in_file = in_view if view == UNKNOWN else file_offsets(views[view], in_view)
     for first, step, values in (
         ("offset", "disp", in_file),

@@ -10,6 +10,7 @@ import io
 import json
 import shutil
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ import numpy as np
 
 from wavetank.document import InputFile, provenance, sha256_of, write_whole
 from wavetank.errors import DocumentError, TraceError, UsageError
+from wavetank.trace.call_details import from_shared_columns
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.schema import (
+    COLUMNS,
     LEVEL_NAMES,
+    CallDetails,
     FileIdentity,
     FileView,
     FoldTable,
@@ -32,8 +36,10 @@ from wavetank.trace.schema import (
 
 TABLES_NAME = "tables.json"
 FOLDS_NAME = "folds.npz"
-SCHEMA = "wavetank.imported-trace/1"
+SCHEMA = "wavetank.imported-trace/2"
+_SHARED = "wavetank.imported-trace/1"  # what calls were given shares columns with other numbers
 _COLUMN = "fold_"  # before each column's name: savez has an argument "file"
+_DETAIL = "detail_"
 
 
 def write_imported(trace: Trace, folder: Path, source: Path) -> None:
@@ -62,7 +68,8 @@ def _write_parts(trace: Trace, folder: Path, source: Path) -> None:
     packed = io.BytesIO()
     np.savez_compressed(
         packed,
-        **{_COLUMN + f.name: getattr(trace.folds, f.name) for f in dataclasses.fields(FoldTable)},
+        **{_COLUMN + name: getattr(trace.folds, name) for name in COLUMNS},
+        **{_DETAIL + name: column for name, column in vars(trace.folds.details).items()},
     )
     write_whole(folder / FOLDS_NAME, packed.getvalue())
     body: dict[str, Any] = {"schema": SCHEMA}
@@ -104,18 +111,19 @@ def read_imported(folder: Path) -> Trace:
     """
     try:
         body = json.loads((folder / TABLES_NAME).read_text(encoding="utf-8"))
-        if body.get("schema") != SCHEMA:
+        if body.get("schema") not in (SCHEMA, _SHARED):
             raise TraceError(
                 f"{folder} is of schema {body.get('schema')!r}, expected {SCHEMA!r}. Convert it again"
             )
         with np.load(folder / FOLDS_NAME, allow_pickle=False) as packed:
-            folds = FoldTable(
-                **{
-                    f.name: packed[_COLUMN + f.name]
-                    for f in dataclasses.fields(FoldTable)
-                    if _COLUMN + f.name in packed  # traces imported before loops were known
-                }
+            columns = _named(packed, _COLUMN)
+            shared = body["schema"] == _SHARED
+            details = (
+                from_shared_columns(columns) if shared else CallDetails(**_named(packed, _DETAIL))
             )
+        folds = FoldTable(**columns, details=details)
+        if (folds.given < 0).any() or (folds.given >= len(details.flags)).any():
+            raise ValueError("a row names what no call was given")
         if not len(folds) and body.get("totals"):
             raise TraceError(
                 f"{folder} was made of a log without DXT by an earlier version, which kept less of it. Convert the log again"
@@ -141,6 +149,13 @@ def read_imported(folder: Path) -> Trace:
         )
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise TraceError(f"{folder} is damaged: {error}. Convert the log again") from error
+
+
+def _named(packed: Mapping[str, Any], beginning: str) -> dict[str, np.ndarray]:
+    """The arrays whose names begin so, by the rest of their names."""
+    return {
+        name.removeprefix(beginning): packed[name] for name in packed if name.startswith(beginning)
+    }
 
 
 def _file(entry: dict[str, Any]) -> TracedFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,8 +11,18 @@ from wavetank.document import HostFacts, Provenance
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
+from wavetank.trace.call_details import from_shared_columns
 from wavetank.trace.ops import OPS
-from wavetank.trace.schema import UNKNOWN, FileView, FoldTable, Level, RankFacts, Trace, TracedFile
+from wavetank.trace.schema import (
+    COLUMNS,
+    UNKNOWN,
+    FileView,
+    FoldTable,
+    Level,
+    RankFacts,
+    Trace,
+    TracedFile,
+)
 
 BY_NAME = {op.name: op for op in OPS.values()}
 DATA_KINDS = ("read", "write")
@@ -31,7 +41,7 @@ class Event:
     handle: int = 0
     view: int = -1
     view_offset: int | None = None
-    arg: int = 0
+    arg: int = 0  # as the files of a trace have it, see ``arguments.ARGUMENTS``
     error: int = 0
     communication: int = 0  # MPI calls that are not I/O, between this event and the one before it
     start_ns: int | None = None
@@ -65,17 +75,17 @@ def fold_table(events: Iterable[Event], fold: bool = False) -> FoldTable:
             else:
                 tick, subtick = tick + 1, 0
         rows.extend(_folded(rank_rows) if fold else rank_rows)
-    columns = {column.name: [row[column.name] for row in rows] for column in fields(FoldTable)}
+    names = [name for name in (*COLUMNS, "arg") if name != "given"]
     types = {
         "op": np.uint8,
         **dict.fromkeys(("rank", "file", "handle", "view", "error", "handle_step"), np.int32),
     }
-    return FoldTable(
-        **{
-            name: np.array(values, dtype=types.get(name, np.int64))
-            for name, values in columns.items()
-        }
-    )
+    columns = {
+        name: np.array([row[name] for row in rows], dtype=types.get(name, np.int64))
+        for name in names
+    }
+    details = from_shared_columns(columns)
+    return FoldTable(**columns, details=details)
 
 
 def _by_rank(events: Iterable[Event]) -> list[tuple[int, list[Event]]]:

@@ -13,7 +13,7 @@ from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
-from wavetank.trace.schema import FoldTable, Trace
+from wavetank.trace.schema import COLUMNS, Trace
 
 WRITES = [
     Event(rank, "pwrite", offset=rank * 1000 + i * 10, size=10)
@@ -107,7 +107,7 @@ def test_a_handle_that_was_never_opened_is_handle_0() -> None:
 def test_rows_out_of_order_are_put_in_order() -> None:
     table = fold_table(WRITES)
     order = np.random.default_rng(3).permutation(len(table))
-    shuffled = FoldTable(**{name: column[order] for name, column in vars(table).items()})
+    shuffled = replace(table, **{name: getattr(table, name)[order] for name in COLUMNS})
     assert compare_models(model(trace_of(shuffled)), model_of(WRITES)).same
 
 

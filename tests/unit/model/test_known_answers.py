@@ -173,7 +173,7 @@ def _folded_reads(ranks: Sequence[int], size: int, rs: int) -> FoldTable:
     count = -(-size // rs)
     same = {"seq": 0, "count": count, "size": rs, "moved": size, "offset": 0, "disp": rs, "view": -1,
             "view_offset": 0, "view_disp": rs, "handle": 0, "tick": 5, "subtick": 1, "tick_step": 0,
-            "subtick_step": 1, "start_ns": 0, "end_ns": 10**9, "busy_ns": 10**8, "arg": 0, "error": 0,
+            "subtick_step": 1, "start_ns": 0, "end_ns": 10**9, "busy_ns": 10**8, "error": 0,
             "op": OPS_BY_NAME["read"].code}  # fmt: skip
     types = fold_table([])
     columns = {

@@ -49,7 +49,7 @@ def test_a_releases_log_of_a_python_program_has_its_calls() -> None:
     assert places == [("pwrite", 512, 2048 * i) for i in range(12)] + [
         ("pread", 256, 4096 * i) for i in range(6)
     ]
-    opened = unfold(trace.folds).arg[0]
+    opened = trace.folds.details.flags[trace.folds.given[0]]
     assert opened & os.O_WRONLY and opened & os.O_CREAT and opened & os.O_TRUNC
 
 

@@ -85,7 +85,8 @@ def test_communication_is_an_order_between_its_ranks() -> None:
     events = unfold(trace.folds)
     for rank in range(N):
         mine = (events.rank == rank) & (events.op == OPS_BY_NAME["MPI_Barrier"].code)
-        members = [trace.communicators[int(i)] for i in events.arg[mine]]
+        on = trace.folds.details.communicator[events.given[mine]]
+        members = [trace.communicators[i] for i in on.tolist()]
         half = tuple(r for r in range(N) if r % 2 == rank % 2)
         assert members == [(0, 1, 2, 3), half, (0, 1, 2, 3)]
 

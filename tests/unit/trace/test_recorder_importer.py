@@ -68,9 +68,8 @@ def test_both_ranks_meet_in_the_barrier(sample: Path) -> None:
     events = unfold(trace.folds)
     barriers = events.op == OPS_BY_NAME["MPI_Barrier"].code
     assert sorted(events.rank[barriers].tolist()) == [0, 1]
-    assert trace.communicators[
-        int(trace.folds.arg[trace.folds.op == OPS_BY_NAME["MPI_Barrier"].code][0])
-    ] == (0, 1)
+    first = events.given[barriers][0]
+    assert trace.communicators[trace.folds.details.communicator[first]] == (0, 1)
 
 
 def test_what_recorder_does_not_keep_is_said(sample: Path) -> None:

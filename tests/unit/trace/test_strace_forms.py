@@ -165,7 +165,8 @@ def test_forms_of_calls_are_read(tmp_path: Path, calls: list[str]) -> None:
     log = written(tmp_path, lines)
     found = [(call.replace("pwritev", "pwrite"), *rest) for call, *rest in shown(log)]
     assert found == KNOWN
-    flags = unfold(open_trace(log).folds).arg[0]
+    folds = open_trace(log).folds
+    flags = folds.details.flags[folds.given[0]]
     assert flags & (os.O_RDWR | os.O_CREAT) == os.O_RDWR | os.O_CREAT
 
 

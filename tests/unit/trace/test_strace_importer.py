@@ -49,7 +49,7 @@ def operations(path: Path) -> list[tuple[str, str, int, int]]:
             OPS[int(events.op[i])].name,
             Path(trace.files[events.file[i]].path).name,
             int(events.offset[i]),
-            int(events.arg[i]),
+            int(trace.folds.details.number[events.given[i]]),
         )
         for i in range(len(events))
     ]

@@ -75,15 +75,14 @@ def test_one_number_for_all_operations_stays_one_where_rows_are_joined() -> None
     events = events_of(rows)
     one = replace(
         events,
-        arg=np.broadcast_to(np.int64(4), len(rows)),
         tick=np.broadcast_to(np.int64(2), len(rows)),
         handle=events.file,
     )
     folds = fold(one)
     assert folds.count.tolist() == [3, 1, 1]
-    assert folds.arg.tolist() == [4, 4, 4]
+    assert folds.given.tolist() == [0, 0, 0]
     assert folds.tick.tolist() == [2, 2, 2]
-    assert {column.strides for column in (folds.arg, folds.tick, folds.tick_step)} == {(0,)}
+    assert {column.strides for column in (folds.given, folds.tick, folds.tick_step)} == {(0,)}
     assert folds.handle is folds.file  # no second copy
 
 

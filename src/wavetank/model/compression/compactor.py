@@ -13,7 +13,6 @@ import numpy as np
 
 from wavetank.model.compression.blocks import Blocks
 from wavetank.model.compression.folded_table import (
-    NAMES,
     Folded,
     Interleaving,
     Lists,
@@ -210,11 +209,9 @@ class Compactor:
     def _numbered(self, rows: Folded, interleavings: list[Interleaving]) -> Folded:
         """Rows of interleavings, whose substreams get the next numbers."""
         first = self._n_substreams
-        columns = {name: getattr(rows, name) for name in NAMES}
-        columns["substream"] = rows.substream + first
         self._interleavings += [replace(one, first=first + one.first) for one in interleavings]
         self._n_substreams = self._interleavings[-1].first + len(self._interleavings[-1].apart)
-        return Folded(**columns, lists=rows.lists)
+        return replace(rows, substream=rows.substream + first)
 
     def _look_behind(self, table: Folded) -> None:
         """Keep in mind the last operation of a chunk, which is interleaved."""

@@ -84,7 +84,7 @@ class Folded(FoldTable):
                 object.__setattr__(self, name, np.broadcast_to(np.int64(-1), len(self.rank)))
 
 
-NAMES = tuple(column.name for column in fields(Folded) if column.name != "lists")
+NAMES = tuple(column.name for column in fields(Folded) if column.name not in ("lists", "details"))
 
 
 STEPS = (
@@ -103,9 +103,14 @@ def as_folded(table: FoldTable) -> Folded:
     return Folded(**{column.name: getattr(table, column.name) for column in fields(FoldTable)})
 
 
+def with_columns(table: Folded, columns: Columns) -> Folded:
+    """A table of other columns, which go with the lists and the details of this one."""
+    return Folded(**columns, lists=table.lists, details=table.details)
+
+
 def take(table: Folded, index: Int64Array | BoolArray | slice) -> Folded:
     """Some rows of a table."""
-    return Folded(**{name: getattr(table, name)[index] for name in NAMES}, lists=table.lists)
+    return with_columns(table, {name: getattr(table, name)[index] for name in NAMES})
 
 
 def joined(tables: list[Folded], lists: Lists, order: Int64Array | None = None) -> Folded:
@@ -115,7 +120,8 @@ def joined(tables: list[Folded], lists: Lists, order: Int64Array | None = None) 
         whole = one_after_another([getattr(part, name) for part in tables])
         return whole if order is None or whole.strides == (0,) else whole[order]
 
-    return Folded(**{name: column(name) for name in NAMES}, lists=lists)
+    whole = with_columns(tables[0], {name: column(name) for name in NAMES})
+    return replace(whole, lists=lists)
 
 
 def last_offset(table: Folded) -> Int64Array:
@@ -195,7 +201,7 @@ def pieces(table: Folded, index: Int64Array, low: Int64Array, high: Int64Array) 
     for name in ("listed", "sized"):
         out[name] = np.where(single, -1, out[name])
     out["count"] = n
-    return Folded(**out, lists=table.lists)
+    return with_columns(table, out)
 
 
 def _moved(table: Folded, index: Int64Array, low: Int64Array, high: Int64Array) -> Int64Array:

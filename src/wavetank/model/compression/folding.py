@@ -22,9 +22,10 @@ from wavetank.model.compression.folded_table import (
     as_folded,
     joined,
     take,
+    with_columns,
 )
 from wavetank.model.native.survey import Chunk, Survey, Workspace, survey
-from wavetank.trace.schema import BoolArray, FoldTable, Int64Array
+from wavetank.trace.schema import NOTHING_GIVEN, BoolArray, FoldTable, Int64Array
 
 
 def fold(
@@ -76,10 +77,12 @@ def empty() -> Folded:
     """A table without rows."""
     types = {
         "op": np.uint8,
-        **dict.fromkeys(("rank", "file", "handle", "view", "error", "handle_step"), np.int32),
+        **dict.fromkeys(
+            ("rank", "file", "handle", "view", "error", "handle_step", "given"), np.int32
+        ),
     }
     columns = {name: np.zeros(0, dtype=types.get(name, np.int64)) for name in NAMES}
-    return Folded(**columns, lists=Lists())
+    return Folded(**columns, lists=Lists(), details=NOTHING_GIVEN)
 
 
 def _fold_chunk(
@@ -161,4 +164,4 @@ def _folded(table: Folded, begin: Int64Array, end: Int64Array) -> Folded:
         out[step] = np.where(several, values[second] - values[first], out[step])
     out["end_ns"] = table.end_ns[last]
     out["busy_ns"] = np.add.reduceat(table.busy_ns, first)
-    return Folded(**out, lists=table.lists)
+    return with_columns(table, out)

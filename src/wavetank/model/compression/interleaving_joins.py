@@ -17,6 +17,7 @@ from wavetank.model.compression.folded_table import (
     Lists,
     interleavings_of,
     take,
+    with_columns,
 )
 from wavetank.model.compression.growing_lists import ListStore
 from wavetank.trace.schema import BoolArray, Int64Array
@@ -67,7 +68,9 @@ def join_interleavings(table: Folded, store: ListStore) -> Folded:
     moved = take(table, order)
     columns = {name: getattr(moved, name) for name in NAMES}
     columns["substream"] = substream
-    return _joined_rows(Folded(**columns, lists=Lists(interleavings=tuple(made))), store)
+    return _joined_rows(
+        replace(with_columns(moved, columns), lists=Lists(interleavings=tuple(made))), store
+    )
 
 
 def _end(interleaving: Interleaving) -> int:
@@ -75,13 +78,13 @@ def _end(interleaving: Interleaving) -> int:
 
 
 def _keys(table: Folded) -> Int64Array:
-    """What the operations of each substream have in common: file; call, handle and argument where it is one of several."""
+    """What the operations of each substream have in common: file; call, handle and what else it was given where it is one of several."""
     rows = np.flatnonzero(table.substream >= 0)
     head = rows[np.flatnonzero(np.diff(table.substream[rows], prepend=-1))]
     apart = np.concatenate([interleaving.apart for interleaving in table.lists.interleavings])
     stray = np.concatenate([interleaving.stray for interleaving in table.lists.interleavings])
     of_file = (table.file[head], apart)
-    of_call = (table.op[head], table.handle[head], table.arg[head], stray)
+    of_call = (table.op[head], table.handle[head], table.given[head], stray)
     return np.stack([*of_file, *(np.where(apart, column, 0) for column in of_call)], axis=1).astype(
         np.int64
     )
@@ -122,7 +125,7 @@ def _joined_rows(table: Folded, store: ListStore) -> Folded:
         out[step] = np.where(several, (end - out[name]) // pairs, out[step])
     table = _with_lists(table, store, again=not _lie_together(table, goes_on))
     out["listed"], out["sized"] = table.listed[start], table.sized[start]
-    return Folded(**out, lists=table.lists)
+    return with_columns(table, out)
 
 
 def _with_lists(table: Folded, store: ListStore, *, again: bool = False) -> Folded:
@@ -168,7 +171,7 @@ def _goes_on(table: Folded, store: ListStore) -> BoolArray:
     run = ~listed & (table.count > 1)
     run_on = run[1:] & run[:-1] & one_size & (table.disp[1:] == table.disp[:-1])
     run_on &= table.offset[1:] == (table.offset + table.count * table.disp)[:-1]
-    for name in ("op", "handle", "arg"):
+    for name in ("op", "handle", "given"):
         column = getattr(table, name)
         found &= column[1:] == column[:-1]
     found &= same | run_on

@@ -22,6 +22,7 @@ from wavetank.model.compression.folded_table import (
     joined,
     members,
     take,
+    with_columns,
 )
 from wavetank.model.compression.growing_lists import GrowingList, ListStore
 from wavetank.model.compression.list_stripes import Stripes
@@ -36,7 +37,7 @@ from wavetank.model.rules import Rules
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import BoolArray, Int64Array, Level, Op, OpKind
 
-_KEY = ("file", "op", "handle", "arg")
+_KEY = ("file", "op", "handle", "given")
 
 
 def kinds_of(ops: Mapping[int, Op]) -> tuple[BoolArray, BoolArray]:
@@ -126,7 +127,7 @@ def interleave(
     made, substream = _all_rows(chunk.table, laid, plain, by, stripe)
     columns = {name: getattr(made, name) for name in NAMES}
     columns["substream"] = substream
-    rows = Folded(**columns, lists=chunk.table.lists)
+    rows = with_columns(chunk.table, columns)
     interleavings = []
     first_substream = np.searchsorted(
         pairs.region[first_of], np.arange(len(regions.low) + 1)
@@ -188,7 +189,7 @@ def continue_interleaving(
     columns = {name: getattr(rows, name) for name in NAMES}
     columns["substream"] = number[np.searchsorted(laid.starts, first, side="right") - 1]
     stray = (unfinished.role == Role.STRAY)[there]
-    return Folded(**columns, lists=chunk.table.lists), Interleaving(
+    return with_columns(chunk.table, columns), Interleaving(
         0, order, unfinished.apart[there], stray, continues=True
     )
 
@@ -203,9 +204,7 @@ def _pairs(
 ) -> tuple[UInt32Array, _Pairs, Int64Array]:
     """A number of each operation; the pairs of region and what operations have in common; which of them each number is."""
     table, first = chunk.table, found.first
-    file, op, handle, arg = (
-        getattr(table, name)[first] for name in ("file", "op", "handle", "arg")
-    )
+    file, op, handle, given = (getattr(table, name)[first] for name in _KEY)
     owners = (file.astype(np.int64) << 32) | handle.astype(np.uint32)
     _, owner = np.unique(owners, return_inverse=True)
     ids, pair = substream_passes.number_pairs(
@@ -213,7 +212,7 @@ def _pairs(
     )
     stray, pair = pair % 2, pair // 2
     region, code = pair // len(first), pair % len(first)
-    order = np.lexsort((stray, arg[code], handle[code], op[code], file[code], region))
+    order = np.lexsort((stray, given[code], handle[code], op[code], file[code], region))
     number = np.empty(len(order), dtype=np.int64)
     number[order] = np.arange(len(order))
     columns = _Pairs(
@@ -317,7 +316,7 @@ def _rows(
     out["view_disp"] = out["disp"]
     if laid.listed is not None and laid.sized is not None:
         out["listed"], out["sized"] = laid.listed, laid.sized
-        return Folded(**out, lists=table.lists), first
+        return with_columns(table, out), first
     number = stripe[np.searchsorted(laid.starts, first, side="right") - 1]
     for where, numbers, some, values in (
         ("listed", laid.offset, listed, by.store.offsets),
@@ -327,7 +326,7 @@ def _rows(
         if some.any():
             stretches = Stretches.of(numbers, first[some], length[some])
             out[where][some] = _stored(stretches, number[some], values, by.stripes)
-    return Folded(**out, lists=table.lists), first
+    return with_columns(table, out), first
 
 
 def _stored(

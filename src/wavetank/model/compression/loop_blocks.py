@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from wavetank.model.compression.blocks import Blocks
-from wavetank.model.compression.folded_table import NAMES, STEPS, Columns, Folded
+from wavetank.model.compression.folded_table import NAMES, STEPS, Columns, Folded, with_columns
 from wavetank.model.compression.growing_lists import ListStore
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.native import blocks as block_passes
@@ -124,7 +124,7 @@ class LoopBlocks:
             offset = table.offset[low + member : high : period]
             out["listed"][member] = self._store.offsets.append(offset)
             out["disp"][member] = out["view_disp"][member] = offset[1] - offset[0]
-        return Folded(**out, lists=table.lists)
+        return with_columns(table, out)
 
 
 def _find_period(window: np.ndarray, most: int, recurring: int) -> int:

@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from wavetank.model.compression.blocks import Blocks
-from wavetank.model.compression.folded_table import NAMES, Columns, Folded
+from wavetank.model.compression.folded_table import NAMES, Columns, Folded, with_columns
 from wavetank.model.compression.growing_lists import ListStore
 from wavetank.model.native import blocks as block_passes
 from wavetank.model.native.blocks import Stretch
@@ -63,4 +63,4 @@ class StretchBlocks:
         out["listed"] = np.array([self._store.offsets.append(table.offset[low:high])])
         if what.differs:
             out["sized"] = np.array([self._store.sizes.append(table.size[low:high])])
-        return Folded(**out, lists=table.lists)
+        return with_columns(table, out)

@@ -12,7 +12,7 @@ from wavetank.model.native.substreams import MOST_SUBSTREAMS, Role, Unfinished
 from wavetank.model.native.survey import OpKinds
 from wavetank.trace.schema import BoolArray, Int64Array
 
-_SEEK_TO = 0  # SEEK_SET: interleavable whatever it moved
+_NOTHING = 0  # given to a seek but its place, SEEK_SET: interleavable whatever it moved
 _ANY = -1  # bytes that such a seek moves at least; -1 is not known
 
 
@@ -28,7 +28,9 @@ def unfinished_substreams(
         stray: whether it is of stray seeks.
         kinds: of operations.
     """
-    keys = [getattr(table, name)[head].astype(np.int64) for name in ("file", "op", "handle", "arg")]
+    keys = [
+        getattr(table, name)[head].astype(np.int64) for name in ("file", "op", "handle", "given")
+    ]
     columns = np.stack([*keys, stray, apart], axis=1)
     # A stray seek may come in any chunk.
     seeks = (kinds.seeks[columns[:, 1]] > 0) & apart & ~stray
@@ -56,7 +58,7 @@ def _columns(unfinished: Unfinished) -> Int64Array:
         unfinished.file,
         unfinished.op,
         unfinished.handle,
-        unfinished.arg,
+        unfinished.given,
         unfinished.role == Role.STRAY,
         unfinished.apart,
     )
@@ -64,8 +66,8 @@ def _columns(unfinished: Unfinished) -> Int64Array:
 
 
 def _of_columns(columns: Int64Array, kinds: OpKinds) -> Unfinished:
-    """Of substreams in order: file, op, handle, arg, whether stray, whether apart."""
-    file, op, handle, arg, is_stray, is_apart = columns.T
+    """Of substreams in order: file, op, handle, given, whether stray, whether apart."""
+    file, op, handle, given, is_stray, is_apart = columns.T
     role = np.where(is_stray > 0, Role.STRAY, np.where(kinds.seeks[op] > 0, Role.SEEK, Role.DATA))
     stray_of = np.full(len(columns), -1, dtype=np.int32)
     same = (columns[1:, :4] == columns[:-1, :4]).all(axis=1)  # a seek, and its stray ones behind it
@@ -74,8 +76,8 @@ def _of_columns(columns: Int64Array, kinds: OpKinds) -> Unfinished:
     stream = np.full(len(columns), -1, dtype=np.int32)
     several = is_apart > 0
     stream[several] = np.unique(file[several], return_inverse=True)[1]
-    least = np.where((role != Role.DATA) & (arg == _SEEK_TO), _ANY, 1)
+    least = np.where((role != Role.DATA) & (given == _NOTHING), _ANY, 1)
     return Unfinished(
-        op.astype(np.uint8), file.astype(np.int32), handle.astype(np.int32), np.ascontiguousarray(arg), several,
+        op.astype(np.uint8), file.astype(np.int32), handle.astype(np.int32), given.astype(np.int32), several,
         role.astype(np.uint8), owner.reshape(-1).astype(np.int32), stray_of, stream, least,
     )  # fmt: skip

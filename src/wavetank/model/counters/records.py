@@ -14,11 +14,10 @@ from wavetank.model.counters.layout import Layout, Row, Space, Steps, cut, lay_o
 from wavetank.model.counters.row_table import Entry, RowTable
 from wavetank.model.counters.shares import Share
 from wavetank.model.counters.sizes import Runs, Sizes
-from wavetank.trace import arguments
 from wavetank.trace.arguments import MpiMode
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.schema import Level
+from wavetank.trace.schema import UNKNOWN, Level
 
 _NS = 1e9
 
@@ -145,8 +144,8 @@ class Performer:
         mode = way | MpiMode.CREATE if 1 in ways else MpiMode.RDONLY
         for some, communicator in opens_of(use):
             self._add(
-                some, at, "MPI_File_open", use, **arguments.mpi_open(mode, self._communicators[communicator]),
-                busy_ns=busy_ns,
+                some, at, "MPI_File_open", use, offset=UNKNOWN, arg=mode,
+                communicator=self._communicators[communicator], busy_ns=busy_ns,
             )  # fmt: skip
 
     def _call(self, use: Use, op: str, at: int, arg: int = 0, busy_ns: int = 0) -> None:
@@ -178,12 +177,12 @@ class Performer:
 
     def _add(
         self, ranks: Sequence[int], at: int, op: str, use: Use, *, count: int = 1, size: int = 0, offset: int = 0,
-        per_rank: int = 0, disp: int = 0, arg: int = 0, busy_ns: int = 0,
+        per_rank: int = 0, disp: int = 0, arg: int = 0, communicator: int = UNKNOWN, busy_ns: int = 0,
     ) -> None:  # fmt: skip
         self._table.add(
             Entry(
                 self._table.group(ranks), len(ranks), at, OPS_BY_NAME[op].code, use.record.file, self._n_handles,
-                count, size, offset, per_rank, disp, arg, busy_ns,
+                count, size, offset, per_rank, disp, arg, communicator, busy_ns,
             )
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from wavetank.trace.call_details import of_calls
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, Level
 
@@ -29,6 +30,7 @@ class Entry(NamedTuple):
     per_rank: int
     disp: int
     arg: int
+    communicator: int
     busy_ns: int  # of each row
 
 
@@ -75,6 +77,7 @@ def _folds(rank: Int64Array, columns: dict[str, Int64Array]) -> FoldTable:
     start = _starts(columns["at_ns"], columns["busy_ns"], new)
     offset = columns["offset"]
     disp = np.where(several, columns["disp"], 0)
+    details, given = of_calls(op, columns["arg"], communicator=columns["communicator"])
     return FoldTable(
         rank=rank.astype(np.int32),
         seq=_before(count, new),
@@ -96,8 +99,9 @@ def _folds(rank: Int64Array, columns: dict[str, Int64Array]) -> FoldTable:
         start_ns=start,
         end_ns=start + columns["busy_ns"],
         busy_ns=columns["busy_ns"],
-        arg=columns["arg"],
         error=np.zeros(len(rank), dtype=np.int32),
+        given=given,
+        details=details,
     )
 
 

@@ -31,12 +31,12 @@ from wavetank.model.events.first_calls import begin_with
 from wavetank.model.events.member_names import (
     MAKES_NAMES,
     names_of_members,
+    names_of_visits,
     odd_names,
     pattern_names,
     uses_of_names,
-    views_of_visits,
 )
-from wavetank.trace import arguments
+from wavetank.trace.call_details import with_names
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.ops import codes_where
 from wavetank.trace.schema import (
@@ -156,7 +156,7 @@ class _Search:
         usable[table.file] = True
         usable[-1] = False
         odd = ~self._codes(_PLAIN)[table.op]
-        odd |= (arguments.file_view(table) != UNKNOWN) | (table.handle_step != 0)
+        odd |= (table.view != UNKNOWN) | (table.handle_step != 0)
         usable[table.file[odd]] = False
         for attribute in ("symlink_to", "collective_unknown"):
             usable[files.numbers(attribute=attribute)] = False
@@ -169,7 +169,7 @@ class _Search:
             several = (low != high)[loops.of_row[inside]]
             usable[table.file[inside[several]]] = False
         changes = self._codes((*_MAKING, "unlink", "rmdir"))[table.op]
-        changes |= arguments.open_flags(table) & os.O_CREAT != 0
+        changes |= table.details.flags[table.given] & os.O_CREAT != 0
         usable[:-1] &= ~handed_on(table, len(files), changes)
         return usable
 
@@ -213,10 +213,11 @@ class _Search:
         np.bitwise_or.at(mask[0], file[~failed], calls[~failed])
         np.bitwise_or.at(mask[1], file[failed], calls[failed])
         opens = self._kinds(OpKind.OPEN)[table.op[rows]] & ~failed
-        np.bitwise_or.at(mask[2], file[opens], arguments.open_flags(table, rows[opens]))
+        flags = table.details.flags[table.given[rows]]
+        np.bitwise_or.at(mask[2], file[opens], flags[opens])
         mask[3] = np.sign(self._before)
         makes = self._codes(_MAKING)[table.op[rows]]
-        makes |= arguments.open_flags(table, rows) & os.O_CREAT != 0
+        makes |= flags & os.O_CREAT != 0
         mask[4][begin_with(makes[~failed], table, rows[~failed], file[~failed], n)] = 1
         mask += uses_of_names(table, rows, bit, n)
         return distinct_rows([*mask, self._files.directory.astype(np.int64)])[1]
@@ -303,19 +304,15 @@ class _Search:
                 other_names=others,
             )
         first = visits.rows[visits.start]
-        view = views_of_visits(table, visits.rows, first)
         handle = handles_of_visits(table, visits, self._through_opens(visits), group)
         offset = offsets_of_visits(table, visits.rows, visits.number, self._ops)
-        joined = as_folded(
-            replace(table, file=stands[table.file], view=view, handle=handle, offset=offset)
-        )
+        joined = as_folded(replace(table, file=stands[table.file], handle=handle, offset=offset))
+        name = names_of_visits(table, visits.rows, first)
         several = np.zeros(len(table), dtype=bool)
         several[first] = table.count[first] > 1
         if several.any():  # the first call turns to the member, the others stay with it
             joined = part_rows(joined, several, np.ones(len(table), dtype=np.int64))
-            view = joined.view.copy()
             places = np.flatnonzero(several)
-            stays = step_name(arguments.name_number(table, places), turns=False)
-            view[places + 1 + np.arange(len(places))] = arguments.view_of_name(stays)
-            joined = replace(joined, view=view)
-        return replace(self._trace, files=self._files.changed(files)), joined
+            stays = step_name(table.details.name[table.given[places]], turns=False)
+            name = np.insert(name, places + 1, stays)
+        return replace(self._trace, files=self._files.changed(files)), with_names(joined, name)

@@ -14,6 +14,7 @@ from typing import TypeVar
 import numpy as np
 
 from wavetank.trace import arguments
+from wavetank.trace.call_details import with_names
 from wavetank.trace.ops import OPS_BY_NAME, codes_where
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -68,7 +69,7 @@ class _File:
 def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[str]]:
     """The trace with one file for all its names, and sentences about spellings of one path.
 
-    ``arguments.name_number`` says which of the file's names a row's call was made on. The name of a file is the one that
+    ``CallDetails.name`` says which of the file's names a row's call was made on. The name of a file is the one that
     it had last where it was renamed, else the one that was used first.
     """
     every = TracedFiles.of(trace.files)
@@ -115,11 +116,10 @@ def join_names(trace: Trace, table: FoldTable) -> tuple[Trace, FoldTable, list[s
         for path, file in zip(paths.values(), entries.values(), strict=True)
         if spelled[path] != file.path
     ]
-    view = table.view
+    joined = replace(table, file=of_entry[table.file].astype(np.int32))
     if name_of.any():
         codes = codes_where(lambda op: op.name in NAMED_OPS)
-        view = np.where(codes[table.op], arguments.view_of_name(name_of)[table.file], table.view)
-    joined = replace(table, file=of_entry[table.file].astype(np.int32), view=view)
+        joined = with_names(joined, np.where(codes[table.op], name_of[table.file], 0))
     return replace(trace, files=every.changed(traced)), joined, notes
 
 

@@ -14,7 +14,7 @@ from wavetank.model.document.file_members import step_name
 from wavetank.model.events.file_identity import NAMED_OPS
 from wavetank.trace import arguments
 from wavetank.trace.ops import codes_where
-from wavetank.trace.schema import FoldTable, Int32Array, Int64Array, OtherName
+from wavetank.trace.schema import FoldTable, Int64Array, OtherName
 from wavetank.trace.traced_files import TracedFiles
 
 MAKES_NAMES = ("rename", "link")
@@ -41,7 +41,7 @@ def odd_names(table: FoldTable, files: TracedFiles) -> list[int]:
         odd.update(table.file[rows[~one]].tolist())
         made = rows[new]
         bits = np.zeros(len(files) + 1, dtype=np.int64)
-        name = np.minimum(arguments.name_number(table, made), _MOST_NAMES)
+        name = np.minimum(table.details.name[table.given[made]], _MOST_NAMES)
         np.bitwise_or.at(bits, table.file[made], np.left_shift(1, name))
         for k in range(_MOST_NAMES):
             n_linked += (bits >> k) & 1
@@ -70,14 +70,13 @@ def uses_of_names(
         n_files: that the rows may name, and one for none.
     """
     rows = rows[codes_where(lambda op: op.name in NAMED_OPS)[table.op[rows]]]
-    number = arguments.name_number(table, rows)
+    number = table.details.name[table.given[rows]]
     if not number.any():
         return []
     found = [np.zeros(n_files, dtype=np.int64)]  # names that come to be
     made = rows[arguments.is_new_name(table, rows)]
-    np.bitwise_or.at(
-        found[0], table.file[made], np.left_shift(1, arguments.name_number(table, made))
-    )
+    bit = np.left_shift(1, table.details.name[table.given[made]])
+    np.bitwise_or.at(found[0], table.file[made], bit)
     failed = table.error[rows] != 0
     for name in range(_MOST_NAMES):
         for which in (failed, ~failed):
@@ -102,16 +101,16 @@ def pattern_names(patterns: Sequence[str]) -> tuple[OtherName, ...]:
     return tuple(OtherName(pattern, symlink=False) for pattern in patterns)
 
 
-def views_of_visits(table: FoldTable, rows: Int64Array, first: Int64Array) -> Int32Array:
-    """``view`` of all rows, in which those of families say which name, and whether they turn to the next member.
+def names_of_visits(table: FoldTable, rows: Int64Array, first: Int64Array) -> Int64Array:
+    """The name of all rows' calls; those of families say whether they turn to the next member, too.
 
     Args:
         table: rows of the trace.
         rows: those on families.
         first: those of them that begin a visit.
     """
-    view = table.view.copy()
-    number = arguments.name_number(table, rows)
-    view[rows] = arguments.view_of_name(step_name(number, turns=False))
-    view[first] = arguments.view_of_name(step_name(arguments.name_number(table, first), turns=True))
-    return view
+    name: Int64Array = table.details.name[table.given]
+    turned = step_name(name[first], turns=True)
+    name[rows] = step_name(name[rows], turns=False)
+    name[first] = turned
+    return name

@@ -16,7 +16,6 @@ from wavetank.model.compression.folded_table import (
     taken_apart,
 )
 from wavetank.model.events.row_kinds import NEXT_DATA, RowKind
-from wavetank.trace import arguments
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -58,7 +57,7 @@ def find_null_seeks(
     order = index[np.argsort(key, kind="stable")]
     key = _handle_key(table, columns[0])[order]
     # Position that a row leaves behind. An open leaves 0; of a view, positions count from its start.
-    plain = arguments.file_view(table) == UNKNOWN
+    plain = table.view == UNKNOWN
     position = np.where(plain, table.offset, table.view_offset)
     disp = np.where(plain, table.disp, table.view_disp)
     last = position + (table.count - 1) * disp
@@ -73,7 +72,7 @@ def find_null_seeks(
         seeks
         & (disp == 0)
         & (columns[0] == Level.POSIX)
-        & (arguments.seek_origin(table) == SEEK_CUR)
+        & (table.details.origin[table.given] == SEEK_CUR)
     )
     null = constant & (before == position)
     separated = constant & ~null & (table.count > 1) & (table.loop == 0)

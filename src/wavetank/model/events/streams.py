@@ -14,7 +14,6 @@ import numpy as np
 from wavetank.model.compression.folded_table import Folded, Lists, blocks
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
-from wavetank.trace import arguments
 from wavetank.trace.schema import UNKNOWN, Int32Array, Int64Array, Level, UInt8Array
 
 
@@ -152,7 +151,7 @@ def data_rows(rows: Rows, levels: tuple[int, ...]) -> DataRows:
         level=rows.level[index],
         op=table.op[index],
         slot=rows.slot[index],
-        view=arguments.file_view(table, index),
+        view=table.view[index],
         count=count,
         size=table.size[index],
         moved=table.moved[index],

@@ -11,7 +11,6 @@ import numpy as np
 
 from wavetank.errors import ModelError
 from wavetank.model.compression.folded_table import Folded, as_folded, take
-from wavetank.trace import arguments
 from wavetank.trace.schema import BoolArray, FoldTable, Trace
 
 
@@ -38,7 +37,7 @@ def mended(table: Folded, trace: Trace) -> tuple[Folded, list[str]]:
         ((table.rank < 0) | (table.rank >= trace.n_ranks), f"is of a rank outside 0 to {trace.n_ranks - 1}"),
         (table.file >= len(trace.files), "is on a file that the trace does not name"),
         (table.view >= len(trace.views), "is in a file view that the trace does not hold"),
-        (arguments.memory_view(table) >= len(trace.views), "has memory that the trace does not hold"),
+        ((table.details.memory_view >= len(trace.views))[table.given], "has memory that the trace does not hold"),
         ((table.size < 0) | (table.moved < 0), "moves fewer than 0 bytes"),
         ((table.offset < -1) & (table.moved > 0), "begins before its file"),
         (

@@ -12,7 +12,6 @@ import numpy as np
 from wavetank.model.compression.folded_table import blocks
 from wavetank.model.document.file_members import turns_to_next
 from wavetank.model.phases.activity import Activity
-from wavetank.trace import arguments
 from wavetank.trace.schema import BoolArray, Int64Array
 
 
@@ -64,7 +63,7 @@ class Objects:
         )
         at = at[order]
         key = table.file[at].astype(np.int64) * n_ranks + table.rank[at]
-        turns = turns_to_next(arguments.name_number(table, at)) == 1
+        turns = turns_to_next(table.details.name[table.given[at]]) == 1
         begin = np.flatnonzero(np.diff(key, prepend=-1))
         before = _from_start(np.where(turns, table.count[at], 0), begin)
         loop = blocks(table).of_row[at]

@@ -92,7 +92,7 @@ def _labels(activity: Activity, index: Int64Array, directories: Collection[int])
     table = activity.rows.table
     is_directory = np.isin(table.file[index], np.array(sorted(directories), dtype=np.int64))
     opens = activity.codes(lambda op: op.name == "open")[table.op]
-    flags = arguments.open_flags(table)
+    flags = table.details.flags[table.given]
     creating = (flags & os.O_CREAT != 0) & (table.handle >= 0)
     n_handles = int(table.handle.max(initial=0)) + 2
     handle = table.rank.astype(np.int64) * n_handles + table.handle + 1
@@ -347,7 +347,7 @@ def directories_of(files: TracedFiles, activity: Activity) -> set[int]:
     table = activity.rows.table
     done = (table.error == 0) & (table.file >= 0)
     names = activity.codes(lambda op: op.name in ("mkdir", "rmdir", "readdir"))[table.op]
-    flags = arguments.open_flags(table)
+    flags = table.details.flags[table.given]
     some = done & (names | (flags & os.O_DIRECTORY == os.O_DIRECTORY))
     some &= flags & os.O_TMPFILE != os.O_TMPFILE
     found = set(np.unique(table.file[some]).tolist())

@@ -21,7 +21,7 @@ from wavetank.model.native.survey import (
     address,
     load,
 )
-from wavetank.trace.schema import BoolArray, FoldTable, Int64Array
+from wavetank.trace.schema import BoolArray, FoldTable, Int32Array, Int64Array
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ class Unfinished:
     """Substreams of an interleaving that may go on, as struct wt_unfinished (native/model/model.h): columns by substream.
 
     Attributes:
-        op, file, handle, arg: what the operations have in common.
+        op, file, handle, given: what the operations have in common.
         apart: whether the substream is one of several of its file.
         role: ``Role``.
         owner: of seeks and what they lead to; none if nothing seeks.
@@ -269,7 +269,7 @@ class Unfinished:
     op: UInt8Array
     file: np.ndarray
     handle: np.ndarray
-    arg: Int64Array
+    given: Int32Array
     apart: BoolArray
     role: UInt8Array
     owner: np.ndarray
@@ -282,7 +282,7 @@ class Unfinished:
 
     def keys(self) -> list[tuple[int, ...]]:
         """What the operations of each substream have in common."""
-        columns = (self.file, self.op, self.handle, self.arg, self.role == Role.STRAY)
+        columns = (self.file, self.op, self.handle, self.given, self.role == Role.STRAY)
         return [tuple(key) for key in np.stack(columns, axis=1).tolist()]
 
 
@@ -302,7 +302,7 @@ class _Unfinished(ctypes.Structure):
         *(
             (name, ctypes.c_void_p)
             for name in (
-                "op", "file", "handle", "arg", "role", "owner", "stray_of", "stream", "least",
+                "op", "file", "handle", "given", "role", "owner", "stray_of", "stream", "least",
             )
         ),
         *((name, ctypes.c_int64) for name in ("n_owners", "n_streams", "rank", "tick")),
@@ -341,7 +341,7 @@ def continue_interleaving(
     order = np.empty(n, dtype=np.uint8)
     scratch = workspace.array("scratch", n, np.uint32)
     columns = (
-        unfinished.op, unfinished.file, unfinished.handle, unfinished.arg, unfinished.role, unfinished.owner,
+        unfinished.op, unfinished.file, unfinished.handle, unfinished.given, unfinished.role, unfinished.owner,
         unfinished.stray_of, unfinished.stream, unfinished.least,
     )  # fmt: skip
     seeks = bool((unfinished.role != Role.DATA).any())

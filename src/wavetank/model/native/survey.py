@@ -40,11 +40,11 @@ UInt64Array = npt.NDArray[np.uint64]
 
 _COLUMNS: tuple[tuple[str, type[np.generic]], ...] = (
     ("op", np.uint8),
-    *((name, np.int32) for name in ("rank", "file", "handle", "view", "error")),
+    *((name, np.int32) for name in ("rank", "file", "handle", "view", "error", "given")),
     *(
         (name, np.int64)
         for name in (
-            "count", "size", "moved", "offset", "view_offset", "tick", "subtick", "arg", "loop", "start_ns", "end_ns", "busy_ns",
+            "count", "size", "moved", "offset", "view_offset", "tick", "subtick", "loop", "start_ns", "end_ns", "busy_ns",
         )
     ),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Where the gaps are in the memory of MPI-IO calls, by the ranks' parts of phases.
 
-Reads the rows' arguments; leaves for each pattern member the view that its memory is told by, where it is one for all
+Reads what the rows' calls were given; leaves for each pattern member the view that its memory is told by, where it is one for all
 repetitions.
 """
 
@@ -14,7 +14,6 @@ import numpy as np
 from wavetank.model.events.streams import DataRows
 from wavetank.model.phases.activity import Activity
 from wavetank.model.phases.rank_phase import RankPhase
-from wavetank.trace import arguments
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 
@@ -43,8 +42,9 @@ class MemoryLayouts:
 def memory_layouts(activity: Activity) -> MemoryLayouts:
     """The layouts of a trace taken apart. What lies otherwise from repetition to repetition has none."""
     data, parts = activity.data, activity.parts
-    view = arguments.memory_view(activity.rows.table, data.row)
-    told = np.zeros(len(activity.rows.table), dtype=bool)
+    table = activity.rows.table
+    view = table.details.memory_view[table.given[data.row]]
+    told = np.zeros(len(table), dtype=bool)
     told[data.row] = view != UNKNOWN
     if not told.any():
         return MemoryLayouts({}, told)

@@ -8,7 +8,6 @@ from wavetank.model.document.program import FileStep
 from wavetank.model.events.file_identity import NAMED_OPS
 from wavetank.model.events.row_kinds import NEXT_DATA, RowKind
 from wavetank.model.phases.activity import Activity
-from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.ops import DATA_KINDS
 from wavetank.trace.schema import UNKNOWN, Int64Array, OpKind
@@ -39,6 +38,7 @@ def distinct_steps(
     if activity.families:  # where a member ends is no part of what is done with it
         by_pointer = activity.codes(lambda op: op.name in _BY_POINTER)[codes]
         position[empty & by_pointer & np.isin(file, list(activity.families))] = UNKNOWN
+    details, given = table.details, table.given[index]
     distinct, inverse = distinct_rows(
         (
             file,
@@ -46,11 +46,11 @@ def distinct_steps(
             codes,
             position,
             np.where(sized, table.size[index], 0),
-            arguments.communicator(table, index),
-            arguments.number_given(table, index),
-            arguments.hints(table, index),
-            arguments.file_view(table, index),
-            arguments.name_number(table, index),
+            details.communicator[given],
+            details.number[given],
+            details.hints[given],
+            table.view[index],
+            details.name[given],
             table.error[index],
         )
     )

@@ -33,7 +33,6 @@ from wavetank.model.programs.tokens import (
     with_pauses,
     with_processes,
 )
-from wavetank.trace import arguments
 from wavetank.trace.distinct import distinct_rows
 from wavetank.trace.schema import BoolArray, Int32Array, Int64Array
 
@@ -163,7 +162,7 @@ def _tokens(
     what[other] = distinct_steps(activity, index[other], file_steps, known)
     what[kind == TokenKind.INTERLEAVING] = interleaving[index[kind == TokenKind.INTERLEAVING]]
     sync = kind == TokenKind.SYNC_RANKS
-    what[sync] = arguments.communicator(table, index[sync])
+    what[sync] = table.details.communicator[table.given[index[sync]]]
     return Tokens(
         rank=table.rank[index].astype(np.int64),
         kind=kind,

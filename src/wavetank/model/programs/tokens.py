@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, auto
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from wavetank.trace.schema import UNKNOWN, Int64Array
 class TokenKind(IntEnum):
     """What a token stands for. ``Tokens.what`` says which one, as given behind each kind.
 
-    The first ones are what rows of a trace are, with the numbers of ``RowKind``. Steps are numbered in the order of
-    these numbers.
+    The first ones are what rows of a trace are, with the numbers of ``RowKind``; the others have the next ones. Steps are
+    numbered in the order of these numbers.
     """
 
     DATA = RowKind.DATA  # operations of a phase: its ph_id
@@ -29,10 +29,10 @@ class TokenKind(IntEnum):
     SEEK = RowKind.SEEK
     FILE = RowKind.FILE
     SYNC_RANKS = RowKind.SYNC_RANKS  # an order between ranks: index into Trace.communicators
-    PAUSE = 100  # between two calls: microseconds
-    BEGINS = 101  # another process begins: its rank
-    ENDED = 102  # another process has ended: its rank
-    INTERLEAVING = 103  # all operations of an interleaving: its index in ``Lists.interleavings``
+    PAUSE = auto()  # between two calls: microseconds
+    BEGINS = auto()  # another process begins: its rank
+    ENDED = auto()  # another process has ended: its rank
+    INTERLEAVING = auto()  # all operations of an interleaving: its index in ``Lists.interleavings``
 
 
 WITHOUT_DATA = (TokenKind.EMPTY, TokenKind.NULL_SEEK, TokenKind.SEEK, TokenKind.FILE)

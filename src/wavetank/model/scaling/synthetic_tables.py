@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from wavetank.model.document.offsets import ViewPositions
+from wavetank.trace.call_details import of_calls
 from wavetank.trace.schema import (
     UNKNOWN,
     FileView,
@@ -20,8 +21,10 @@ from wavetank.trace.schema import (
 COLUMNS = (
     "rank", "seq", "op", "file", "handle", "count", "size", "moved", "offset", "disp", "view",
     "view_offset", "view_disp", "tick", "subtick", "tick_step", "subtick_step", "start_ns", "end_ns",
-    "busy_ns", "arg", "error",
+    "busy_ns", "error", "arg", "communicator", "hints", "name",
 )  # fmt: skip
+_GIVEN = ("arg", "communicator", "hints", "name")
+"""Columns that say what a call was given, the number first."""
 _TYPES = {"op": np.uint8, **dict.fromkeys(("rank", "file", "handle", "view", "error"), np.int32)}
 
 
@@ -72,12 +75,15 @@ class Tables:
             if self.rows
             else np.zeros((len(COLUMNS), 0), dtype=np.int64)
         )
-        table = FoldTable(
-            **{
-                name: column.astype(_TYPES.get(name, np.int64))
-                for name, column in zip(COLUMNS, columns, strict=True)
-            }
+        of_rows = {
+            name: column.astype(_TYPES.get(name, np.int64))
+            for name, column in zip(COLUMNS, columns, strict=True)
+        }
+        number, *others = (of_rows.pop(name) for name in _GIVEN)
+        details, given = of_calls(
+            of_rows["op"], number, **dict(zip(_GIVEN[1:], others, strict=True))
         )
+        table = FoldTable(**of_rows, given=given, details=details)
         return Trace(
             source="extrapolated",
             command=command,

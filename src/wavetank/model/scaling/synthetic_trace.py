@@ -17,7 +17,6 @@ from wavetank.model.scaling.functions.process_functions import NoFunctionError
 from wavetank.model.scaling.functions.rank_functions import At
 from wavetank.model.scaling.rank_group import Group, ranks_of
 from wavetank.model.scaling.synthetic_tables import COLUMNS, Tables
-from wavetank.trace import arguments
 from wavetank.trace.ops import DATA_KINDS, OPS_BY_NAME
 from wavetank.trace.schema import (
     UNKNOWN,
@@ -159,7 +158,7 @@ class _Rank:
         count = self._next()
         communicator = self._communicator(kind)
         if count:
-            self._row(_BARRIER, file=UNKNOWN, count=count, arg=communicator)
+            self._row(_BARRIER, file=UNKNOWN, count=count, communicator=communicator)
 
     def _row(self, op: Op, *, file: int, handle: int = 0, count: int = 1, **columns: int) -> None:
         if len(self.tables.rows) > MOST_ROWS:
@@ -174,7 +173,8 @@ class _Rank:
             "view_disp": disp, "tick": self.tick, "subtick": self.subtick,
             "tick_step": int(counted and count > 1), "subtick_step": int(not counted and count > 1),
             "start_ns": self.clock if timed else UNKNOWN, "end_ns": self.clock + count if timed else UNKNOWN,
-            "busy_ns": count if timed else 0, "arg": 0, "error": 0,
+            "busy_ns": count if timed else 0, "error": 0, "arg": 0, "communicator": UNKNOWN, "hints": UNKNOWN,
+            "name": 0,
         } | columns  # fmt: skip
         self.tables.rows.append(tuple(row[name] for name in COLUMNS))
         self.seq += count
@@ -215,10 +215,9 @@ class _Rank:
         columns["arg"] = self._next() if op.kind == OpKind.RESIZE else _int(arg)
         info_id = self._info(info)
         on = UNKNOWN if communicator is None else self._communicator(communicator)
-        if op.name in ("MPI_File_set_view", "MPI_File_set_info"):
-            columns["arg"] = arguments.takes_hints(info_id)
-        elif op.kind == OpKind.OPEN and op.level == Level.MPIIO:
-            columns.update(**arguments.mpi_open(_int(arg), on, info_id))
+        columns.update(hints=info_id, communicator=on)
+        if op.kind == OpKind.OPEN and op.level == Level.MPIIO:
+            columns["offset"] = UNKNOWN
         elif op.kind in DATA_KINDS:
             columns["size"] = size
         file = self._local_file(_int(number))
@@ -226,7 +225,7 @@ class _Rank:
         if views is not None:
             columns["view"] = self.tables.view(views[self.place])
         if other_name and op.name in NAMED_OPS:
-            columns["view"] = int(arguments.view_of_name(_int(other_name)))
+            columns["name"] = _int(other_name)
         handle = self._handle(file, op.level, _int(slot), op.kind == OpKind.OPEN and not error)
         if op.kind == OpKind.SEEK and no_offset:
             self.seeks[file, handle] = len(self.tables.rows)

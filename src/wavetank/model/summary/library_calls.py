@@ -17,7 +17,6 @@ from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
 from wavetank.model.summary.level_relations import phases_of_rows
 from wavetank.tables.words import phases_text
-from wavetank.trace import arguments
 from wavetank.trace.arguments import Memory
 from wavetank.trace.schema import BoolArray, Int64Array, Level, OpKind
 
@@ -53,10 +52,11 @@ def library_calls(activity: Activity, ph_id: Int64Array, told: BoolArray) -> Lib
     is_write = activity.codes(lambda op: op.kind == OpKind.WRITE)[table.op]
     reads = _reads_below(activity)
     above = rows.inside[reads]
-    not_plain = (arguments.memory(table, above) != Memory.PLAIN) & ~told[above]
+    memory = table.details.memory[table.given]
+    not_plain = (memory[above] != Memory.PLAIN) & ~told[above]
     reads = reads[(phase[above] >= 0) & is_write[above] & not_plain]
     of_reads = np.unique(phase[rows.inside[reads]])
-    with_gaps = calls[(arguments.memory(table, calls) == Memory.GAPS) & ~told[calls]]
+    with_gaps = calls[(memory[calls] == Memory.GAPS) & ~told[calls]]
     of_gaps = np.setdiff1d(phase[with_gaps], of_reads)
     writes = calls[is_write[calls] & np.isin(phase[calls], of_reads)]
     return LibraryCalls(

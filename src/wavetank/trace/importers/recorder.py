@@ -155,6 +155,7 @@ def _events_of_rank(
         end_ns=calls.end_ns[kept],
         arg=column("arg")[kept],
         error=np.zeros(n, dtype=np.int32),
+        communicator=column("communicator", np.int32)[kept],
     )
 
 

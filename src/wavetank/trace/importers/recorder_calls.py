@@ -13,7 +13,6 @@ from math import prod
 from pathlib import Path
 
 from wavetank.errors import TraceError
-from wavetank.trace.arguments import mpi_open
 from wavetank.trace.importers.mpi_types import SIZES
 from wavetank.trace.importers.positions import LOST
 from wavetank.trace.importers.recorder_format import Signature
@@ -66,7 +65,8 @@ class Meaning:
         advance: by how much it moves the position otherwise.
         advance_bytes: the same, in bytes.
         unit: bytes of a unit of the view that it sets; 0: it cannot be told; UNKNOWN: it sets none.
-        arg: as the operation has it.
+        arg: the number that it was given.
+        communicator: that it was made on; UNKNOWN: none.
         at_position: it is where the position is.
         shared: it is where the shared pointer is.
         is_tick: it is a call of MPI.
@@ -83,6 +83,7 @@ class Meaning:
     advance_bytes: int = 0
     unit: int = UNKNOWN
     arg: int = 0
+    communicator: int = UNKNOWN
     at_position: bool = False
     shared: bool = False
     is_tick: bool = False
@@ -155,7 +156,7 @@ def meaning(
         name = _communicator(signature, rank)
         if operation is None or not name:
             return Meaning(is_tick=True)
-        return Meaning(op=operation.code, arg=communicators[name], is_tick=True)
+        return Meaning(op=operation.code, communicator=communicators[name], is_tick=True)
     return _posix(function, arguments, names, notes)
 
 
@@ -234,7 +235,8 @@ def _mpiio(
         return Meaning()
     if opened:
         on = communicators[_communicator(signature, rank)]
-        found = Meaning(absolute=0, unit=1, opens=True, **mpi_open(_number(arguments, 2), on))
+        mode = _number(arguments, 2)
+        found = Meaning(absolute=0, unit=1, opens=True, arg=mode, communicator=on)
     elif operation.kind in {OpKind.READ, OpKind.WRITE}:
         found = _transfer(function, arguments, notes)
         if found.size < 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 
 import numpy as np
 from fold_builder import Event, fold_table
@@ -14,9 +14,7 @@ from wavetank.model.compression.compactor import Compactor
 from wavetank.model.compression.folding import fold
 from wavetank.model.rules import Rules
 from wavetank.model.work_limits import WorkLimits
-from wavetank.trace.schema import FoldTable
-
-COLUMNS = [column.name for column in fields(FoldTable)]
+from wavetank.trace.schema import COLUMNS, FoldTable
 
 
 def unfolded(table: FoldTable) -> dict[str, list[int]]:
@@ -27,7 +25,7 @@ def unfolded(table: FoldTable) -> dict[str, list[int]]:
     moved = np.where(last, (table.moved - (table.count - 1) * table.size)[index], table.size[index])
     found = {
         name: getattr(table, name)[index]
-        for name in ("rank", "op", "file", "handle", "size", "view", "arg", "error")
+        for name in ("rank", "op", "file", "handle", "size", "view", "given", "error")
     }
     found["moved"] = np.where(table.count[index] > 1, moved, table.moved[index])
     for name, step in (
@@ -61,7 +59,7 @@ def test_a_regular_sequence_becomes_one_row() -> None:
 def test_chunks_come_one_after_another() -> None:
     table = fold_table([Event(0, "pwrite", offset=i * 100, size=100) for i in range(100)])
     parts = [
-        FoldTable(**{name: getattr(table, name)[a : a + 25] for name in COLUMNS})
+        replace(table, **{name: getattr(table, name)[a : a + 25] for name in COLUMNS})
         for a in range(0, 100, 25)
     ]
     assert unfolded(fold(iter(parts))) == unfolded(table)

@@ -38,7 +38,7 @@ def calls(lines: int, width: int, talks: tuple[int, ...] = ()) -> FoldTable:
         file=zero.astype(np.int32), handle=zero.astype(np.int32), count=np.ones(n, dtype=np.int64), size=size,
         moved=size, offset=offset, disp=zero, view=none.astype(np.int32), view_offset=offset, view_disp=zero,
         tick=call + made + ~is_call, subtick=zero, tick_step=zero, subtick_step=zero,
-        start_ns=start, end_ns=end, busy_ns=end - start, arg=zero, error=zero.astype(np.int32),
+        start_ns=start, end_ns=end, busy_ns=end - start, error=zero.astype(np.int32),
     )  # fmt: skip
 
 

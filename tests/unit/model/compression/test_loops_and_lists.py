@@ -21,7 +21,7 @@ from wavetank.model.document.phase import ListedOffsets
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import compactor, extract_model
 from wavetank.model.rules import Rules
-from wavetank.trace.schema import FoldTable
+from wavetank.trace.schema import COLUMNS, FoldTable
 
 SMALL = {
     "compacted_operations": 4, "loop_repetitions": 2, "regular_run": 4, "loop_operations": 8,
@@ -150,7 +150,7 @@ def without_times(model: Model) -> object:
 def looped_table(table: FoldTable, begin: int, k: int, n: int) -> FoldTable:
     """The operations from ``begin`` on as a loop of k members and n repetitions."""
     index = np.concatenate([np.arange(begin + k), np.arange(begin + k * n, len(table))])
-    columns = {name: column[index].copy() for name, column in vars(table).items()}
+    columns = {name: getattr(table, name)[index].copy() for name in COLUMNS}
     at = slice(begin, begin + k)
     second, last = (
         np.arange(begin + k, begin + 2 * k),
@@ -165,7 +165,7 @@ def looped_table(table: FoldTable, begin: int, k: int, n: int) -> FoldTable:
     columns["busy_ns"][at] *= n
     columns["end_ns"][at] = table.end_ns[last]
     columns["loop"][at] = 7
-    return FoldTable(**columns)
+    return replace(table, **columns)
 
 
 def unfolded_columns(table: FoldTable) -> list[list[int]]:

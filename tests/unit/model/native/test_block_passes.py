@@ -12,13 +12,13 @@ from wavetank.model.compression.folded_table import Folded, as_folded
 from wavetank.model.native import blocks as block_passes
 from wavetank.model.native.survey import Chunk, Workspace
 from wavetank.model.rules import Rules
-from wavetank.trace.schema import FoldTable
+from wavetank.trace.schema import COLUMNS, FoldTable
 
 
 def with_columns(n: int, **columns: np.ndarray) -> Chunk[Folded]:
     """n single reads with some columns exchanged."""
     first = fold_table([Event(0, "pread", size=1)])
-    of_all = {name: np.resize(column, n) for name, column in vars(first).items()}
+    of_all = {name: np.resize(getattr(first, name), n) for name in COLUMNS}
     for name, column in columns.items():
         of_all[name] = column.astype(of_all[name].dtype)
     return Chunk(as_folded(FoldTable(**of_all)))

@@ -19,15 +19,15 @@ from wavetank.model.native.survey import (
 )
 from wavetank.model.rules import Rules
 from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.schema import FoldTable
+from wavetank.trace.schema import COLUMNS, FoldTable
 
-SEEK_SET = 0
+NOTHING = 0  # given to a seek but its place
 OPERATIONS = (
     "pread", "pwrite", "lseek", "fsync", "MPI_File_read_at", "MPI_File_write_at",
 )  # fmt: skip
-CODE = ("op", "file", "handle", "view", "error", "arg")
+CODE = ("op", "file", "handle", "view", "error", "given")
 EQUAL_STEPS = 3
-NARROW = ("rank", "file", "handle", "view", "error")
+NARROW = ("rank", "file", "handle", "view", "error", "given")
 
 
 def piece(random: np.random.Generator, rank: int) -> dict[str, np.ndarray]:
@@ -43,7 +43,7 @@ def piece(random: np.random.Generator, rank: int) -> dict[str, np.ndarray]:
     offset = offset + turn * random.integers(-2, 100, period)[member] * 512 + (1 << 20)
     columns = {
         "op": op[member], "file": random.integers(0, 2, period)[member], "size": size[member], "offset": offset,
-        "handle": np.zeros(n), "view": np.full(n, -1), "error": np.zeros(n), "arg": np.zeros(n),
+        "handle": np.zeros(n), "view": np.full(n, -1), "error": np.zeros(n), "given": np.zeros(n),
         "count": np.ones(n), "loop": np.zeros(n), "rank": np.full(n, rank), "ticks": np.zeros(n), "pause": np.full(n, 10),
     }  # fmt: skip
     columns["moved"] = columns["size"].copy()
@@ -72,7 +72,7 @@ def piece(random: np.random.Generator, rank: int) -> dict[str, np.ndarray]:
         case 9:
             columns["size"] = columns["moved"] = columns["size"] + rare
         case number if 10 <= number < 13:
-            name = ("arg", "error", "count")[number - 10]
+            name = ("given", "error", "count")[number - 10]
             columns[name] = columns[name] + rare
         case _:
             columns["handle"] = columns["handle"] + rare
@@ -120,15 +120,15 @@ def one_by_one(
 ) -> tuple[list[int], list[int], list[tuple[int, int]], list[int]]:
     """Flags, codes, runs and counts, as their descriptions in native/model/model.h say."""
     rows = [
-        dict(zip(vars(table), row, strict=True))
-        for row in zip(*(column.tolist() for column in vars(table).values()), strict=True)
+        dict(zip(COLUMNS, row, strict=True))
+        for row in zip(*(getattr(table, name).tolist() for name in COLUMNS), strict=True)
     ]
     codes: dict[tuple[int, ...], int] = {}
     code = [codes.setdefault(tuple(row[name] for name in CODE), len(codes)) for row in rows]
     flags = []
     for row in rows:
         single = row["count"] == 1 and row["loop"] == 0
-        moves = row["moved"] > 0 or (kinds.seeks[row["op"]] and row["arg"] == SEEK_SET)
+        moves = row["moved"] > 0 or (kinds.seeks[row["op"]] and row["given"] == NOTHING)
         plain = row["view"] < 0 and not row["error"] and row["offset"] >= 0
         interleavable = bool(kinds.interleaved[row["op"]] and plain and single and moves)
         row["interleavable"], row["single"] = interleavable, single
@@ -242,7 +242,8 @@ def test_a_run_that_begins_in_the_last_rows_looked_at_at_once_begins_there(n_loo
     """Rows are looked at 256, then 1024 at once; here a loop of runs of three ends about there, and a long run follows."""
     place = np.arange(n_loop + 20)
     member = np.where(place < n_loop, place % 9, 0)
-    first = {name: np.resize(column[:1], len(place)) for name, column in vars(table_of(0)).items()}
+    some = table_of(0)
+    first = {name: np.resize(getattr(some, name)[:1], len(place)) for name in COLUMNS}
     read, size = np.full(len(place), OPS_BY_NAME["pread"].code), np.full(len(place), 512)
     table = replace(
         FoldTable(**first),

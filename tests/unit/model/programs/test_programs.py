@@ -19,7 +19,7 @@ from wavetank.model.document.program import (
 )
 from wavetank.model.document.step_walks import unrolled
 from wavetank.model.rules import Rules
-from wavetank.trace.schema import FoldTable
+from wavetank.trace.schema import COLUMNS
 
 
 def test_a_loop_of_open_write_close_is_one_repeat_step() -> None:
@@ -213,13 +213,13 @@ def test_pauses_in_a_folded_loop_are_kept() -> None:
         )
     ]
     plain = fold_table(events)
-    columns = {name: column[:2].copy() for name, column in vars(plain).items()}
+    columns = {name: getattr(plain, name)[:2].copy() for name in COLUMNS}
     for name, value in (
         ("count", 10), ("moved", 100), ("busy_ns", 10**7), ("disp", 10), ("view_disp", 10), ("loop", 1), ("subtick_step", 2)
     ):  # fmt: skip
         columns[name][:] = value
     columns["end_ns"] = plain.end_ns[-2:]
-    model = model_of(FoldTable(**columns), Rules(pauses_s=0.1))
+    model = model_of(replace(plain, **columns), Rules(pauses_s=0.1))
     pauses = [s.seconds for s in unrolled(model.programs[0].steps) if isinstance(s, PauseStep)]
     assert pauses == [pytest.approx(0.998, rel=0.01)] * 9
 
