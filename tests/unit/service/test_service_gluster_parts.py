@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
 from typing import Any
 
 import pytest
@@ -206,3 +207,13 @@ def test_a_space_is_called_differently_on_each_device_of_a_server():
         ("io1", "/dev/d0"): "sp-1",
         ("io1", "/dev/d1"): "sp-1-2",
     }
+
+
+def test_programs_of_ours_are_found_whatever_their_python_is_called():
+    ours = ["python3", "/usr/bin/python3.11", "/root/.pyenv/versions/3.11.7/bin/python3"]
+    lines = [f"{python} -I /run/x.py 9f86\n" for python in (*ours, "sh", "python3 -c")]
+    argv = ["sed", "-n", f"s,^{bricks.PYTHON} -I /run/x.py \\([0-9a-f]*\\)$,\\1,p"]
+    said = subprocess.run(argv, input="".join(lines), capture_output=True, text=True, check=True)
+    assert said.stdout == "9f86\n" * 3
+    assert f"^{bricks.PYTHON} -I" in telling.ASK
+    assert f"^{bricks.PYTHON} -I" in moving.MOVE

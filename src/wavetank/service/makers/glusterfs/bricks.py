@@ -61,6 +61,8 @@ end() {
   done
 }
 """
+PYTHON = "[^ ]*python3[0-9.]*"
+"""What python3 may be called in a command line, for sed: what PATH finds may start another one by its path."""
 LOCKED = f"""set -eu
 exec 9>{MOUNTS}.lock
 flock 9

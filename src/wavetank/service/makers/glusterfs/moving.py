@@ -21,7 +21,7 @@ from wavetank.errors import ServiceError
 from wavetank.service.core.orders import UnfinishedError
 from wavetank.service.core.records import Access
 from wavetank.service.core.volume import Volume
-from wavetank.service.makers.glusterfs.bricks import LOCKED, MOUNTS
+from wavetank.service.makers.glusterfs.bricks import LOCKED, MOUNTS, PYTHON
 from wavetank.service.makers.images import do
 
 PROGRAM = Path(__file__).with_name("move.py").read_text(encoding="utf-8")
@@ -42,7 +42,7 @@ _MOVES = rf"""
 moves() {{
   for file in $(grep -l -a -s -F -e {_AT} /proc/[0-9]*/cmdline); do
     {{ tr '\0' ' ' <"$file" && echo; }} 2>/dev/null |
-      sed -n "s,^python3 -I {_AT} \([0-9a-f]*\) {_FOLDER}/$1[.]volume .*,$(basename "$(dirname "$file")") \1,p"
+      sed -n "s,^{PYTHON} -I {_AT} \([0-9a-f]*\) {_FOLDER}/$1[.]volume .*,$(basename "$(dirname "$file")") \1,p"
   done
 }}
 end() {{

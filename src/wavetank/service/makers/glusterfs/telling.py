@@ -13,7 +13,7 @@ from pathlib import Path
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.service.core.volume import TOLD_AT_PORT, Volume
-from wavetank.service.makers.glusterfs.bricks import LOCKED, MOUNTS
+from wavetank.service.makers.glusterfs.bricks import LOCKED, MOUNTS, PYTHON
 from wavetank.service.makers.images import do
 
 PROGRAM = Path(__file__).with_name("tell.py").read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ _FOLDER = f"{MOUNTS}/.told"
 _TELLS = rf"""
 tells() {{
   for file in $(grep -l -a -s -F -e {_AT} /proc/[0-9]*/cmdline); do
-    {{ tr '\0' ' ' <"$file" && echo; }} 2>/dev/null | sed -n "s,^python3 -I {_AT} \([0-9a-f]*\) .*,$(basename "$(dirname "$file")") \1,p"
+    {{ tr '\0' ' ' <"$file" && echo; }} 2>/dev/null | sed -n "s,^{PYTHON} -I {_AT} \([0-9a-f]*\) .*,$(basename "$(dirname "$file")") \1,p"
   done
 }}
 """
