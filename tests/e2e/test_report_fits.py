@@ -87,6 +87,33 @@ def test_nothing_is_cut_off_whatever_is_open(page, window, width) -> None:
         assert found == []
 
 
+# Names of cells, in a narrow window, that are higher than their cells: they lie over the next one.
+OVER_THE_NEXT = """
+    return [...document.querySelectorAll('main .labelled td')].filter(each => each.checkVisibility() &&
+      parseFloat(getComputedStyle(each, '::before').height) > each.clientHeight + 1).map(each => each.dataset.h);
+"""
+
+
+def test_in_a_narrow_window_no_name_of_a_cell_lies_over_the_next_one(page, window) -> None:
+    page.refresh()
+    window(400)
+    page.execute_script(OPEN_ALL)
+    assert page.execute_script(OVER_THE_NEXT) == []
+    page.execute_script(
+        "document.querySelector('main .labelled td[data-h]').dataset.h = 'w '.repeat(300);"
+    )
+    assert page.execute_script(OVER_THE_NEXT) == []  # the cell grows with its name
+
+
+def test_at_1400_pixels_no_table_has_to_be_moved_sideways(page, window) -> None:
+    page.refresh()
+    window(1400)
+    page.execute_script(OPEN_ALL)
+    wide = """return [...document.querySelectorAll('main .scroll')].filter(
+      each => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1).map(each => each.closest('.table').id);"""
+    assert page.execute_script(wide) == []
+
+
 def test_what_is_cut_off_is_found(page, window) -> None:
     page.refresh()
     window(400)

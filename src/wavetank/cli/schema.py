@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -58,7 +58,13 @@ def schema_text(name: str) -> str:
     return json.dumps(json_schema(name), indent=1, ensure_ascii=False) + "\n"
 
 
-class _File(click.Choice[str]):
+if TYPE_CHECKING:
+    _Names = click.Choice[str]
+else:  # of click before 8.2, which Debian 13 has, it takes no type
+    _Names = click.Choice
+
+
+class _File(_Names):
     """A file's name; a wrong one is refused with those near it, not with all."""
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:

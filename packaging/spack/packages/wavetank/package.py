@@ -9,7 +9,7 @@ class Wavetank(PythonPackage):
     # A clone is the source: spack dev-build --source-path CLONE wavetank@main
     license("BSD-3-Clause")
 
-    version("main", branch="main")
+    version("main")  # nothing is fetched: the clone is built where it lies
 
     # The service of spaces takes httpx2, of which Spack has no recipe: pip brings it.
     variant("aws", default=False, description="Clusters made of instances of AWS")

@@ -16,6 +16,8 @@ from wavetank.units import format_duration
 
 NOT_KNOWN = "not known"
 _UNKNOWN = Cell(NOT_KNOWN, None)
+SMALLEST_SHOWN = 0.05
+"""Per cent; less would be told as 0.0 %."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,13 @@ def traced_words(each: Configuration) -> str:
     if run.traced_io_s is None:
         return f"{words}, its I/O time not known"
     metadata = "" if run.with_metadata else ", calls that move data only"
-    share = NOT_KNOWN if run.traced_io_percent is None else f"{run.traced_io_percent:.1f} %"
+    share = NOT_KNOWN if run.traced_io_percent is None else _percent(run.traced_io_percent)
     return f"{words}, {share} of it I/O ({format_duration(run.traced_io_s)}{metadata})"
+
+
+def _percent(value: float) -> str:
+    """With one decimal place, or with the first digit that means something: "4.5 %", "0.02 %"."""
+    return f"{value:.1f} %" if value >= SMALLEST_SHOWN or value == 0 else f"{value:.1g} %"
 
 
 def shown_saving(each: Configuration) -> str:

@@ -191,7 +191,7 @@ def _spatial_panel(
         sizes = sorted({point.rs for point in members})
         size = exact_size(sizes[0]) if len(sizes) == 1 else f"{len(sizes)} request sizes"
         count = sum(point.count for point in members)
-        text = f"{file_name}: {count:,} {kind} operations, {size}, by {_n_ranks(members)}"
+        text = f"{file_name}: {_n_operations(count, kind)}, {size}, by {_n_ranks(members)}"
         line = PathPatch(
             Shape(*_segments(members, extent, top)),
             fill=False,
@@ -298,7 +298,7 @@ def _mark_words(kind: str, points: Sequence[TimelinePoint], extent: _Extent) -> 
         else f"tick {ends.min():.0f} to {ends.max():.0f}"
     )
     count = sum(point.count for point in points)
-    return f"{count:,} {kind} operations of {of_size}, {format_size(_bytes(points))}, {when}"
+    return f"{_n_operations(count, kind)} of {of_size}, {format_size(_bytes(points))}, {when}"
 
 
 def _temporal_caption(model: Model, both: bool, apart: bool, stripes: Mapping[int, _Stripe]) -> str:
@@ -356,6 +356,10 @@ def _spatial_words(points: Sequence[TimelinePoint]) -> str:
     highest = max(max(_offsets(point)) for point in points)
     span = f"{format_size(lowest)} to {format_size(highest)}"
     return f"{' and '.join(kinds)} by {_n_ranks(points)}, offsets {span}"
+
+
+def _n_operations(n: int, kind: str) -> str:
+    return f"{n:,} {kind} operation{'' if n == 1 else 's'}"
 
 
 def _n_ranks(points: Sequence[TimelinePoint]) -> str:
