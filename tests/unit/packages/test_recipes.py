@@ -41,6 +41,7 @@ class Recipe:
         self.depends = {}
         self.variants = set()
         self.versions = set()
+        self.git = None
 
     def module(self):
         made = types.ModuleType("spack.package")
@@ -60,12 +61,15 @@ def read(monkeypatch, name):
     monkeypatch.setitem(sys.modules, "spack", types.ModuleType("spack"))
     monkeypatch.setitem(sys.modules, "spack.package", recipe.module())
     path = PACKAGING / f"spack/packages/{name}/package.py"
-    exec(compile(path.read_text(), path, "exec"), {})
+    defined = {"__file__": str(path)}
+    exec(compile(path.read_text(), path, "exec"), defined)
+    recipe.git = getattr(defined.get("Wavetank"), "git", None)
     return recipe
 
 
 def test_the_spack_recipe_needs_what_the_package_needs(monkeypatch):
     recipe = read(monkeypatch, "wavetank")
+    assert recipe.git == ROOT.as_uri()  # without a source Spack refuses the recipe
     found = {
         name.removeprefix("py-"): version.rstrip(":")
         for name, _, version in (spec.partition("@") for spec in recipe.depends)

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
+from pathlib import Path
+
 from spack.package import *
 
 
 class Wavetank(PythonPackage):
     """Test scale models of parallel applications' I/O on virtual clusters with real file systems."""
 
-    # A clone is the source: spack dev-build --source-path CLONE wavetank@main
+    # The source is the clone that this recipe lies in. Its files as they are: spack dev-build --source-path CLONE wavetank@main
+    git = Path(__file__).resolve().parents[4].as_uri()
+
     license("BSD-3-Clause")
 
-    version("main")  # nothing is fetched: the clone is built where it lies
+    version("main", branch="main")
 
     # The service of spaces takes httpx2, of which Spack has no recipe: pip brings it.
     variant("aws", default=False, description="Clusters made of instances of AWS")
