@@ -3,6 +3,7 @@
 #   make test    set up everything, then all checks and tests, by 3 processes, as tests of clusters often wait (make test WORKERS=1: one by one)
 #   make setup   leaves .venv/bin/wavetank
 #   make test-openstack  what make test does with a real Nova, alone
+#   make test-manila  what make test does with a real Manila, alone
 #   make check   formatters, linters, types, architecture (part of make test)
 #   make book    the documentation as one site, in build/book/site
 #   make bench   benchmarks: ratios against peers or limits of the same run
@@ -18,12 +19,13 @@ BIN := $(VENV)/bin
 WORKERS ?= 3
 NATIVE := build/native
 NOVA := build/nova
+MANILA := build/manila
 NATIVE_SOURCES := $(shell find native -type f)
 
 # After the packages of the system, what does not wait for each other is made side by side.
 SIDE_BY_SIDE = @$(MAKE) --no-print-directory --jobs=2 --output-sync=line
 
-.PHONY: setup setup-test demo test check book bench smoke-aws test-openstack clean packages packages-test \
+.PHONY: setup setup-test demo test check book bench smoke-aws test-openstack test-manila clean packages packages-test \
   made made-test check-types check-python check-c
 
 setup: packages
@@ -34,7 +36,7 @@ setup-test: packages-test
 
 made: $(VENV)/.installed $(NATIVE)/.installed
 
-made-test: $(VENV)/.installed-dev $(NATIVE)/.installed build/csi-sanity $(NOVA)/.installed
+made-test: $(VENV)/.installed-dev $(NATIVE)/.installed build/csi-sanity $(NOVA)/.installed $(MANILA)/.installed
 
 packages:
 	@packaging/install-debian-packages build run demo
@@ -72,13 +74,13 @@ build/csi-sanity: | build
 	@GOBIN=$(CURDIR)/build go install $(CSI_SANITY) >build/csi-sanity.log 2>&1 \
 	  || echo "setup: csi-sanity is not built, and its test is skipped: it takes Go 1.25 or later; all output is in build/csi-sanity.log" >&2
 
-# A Nova of its own, for tests of clusters on OpenStack: they are skipped where it cannot be installed.
-$(NOVA)/.installed: packaging/nova-constraints.txt | build packages
-	@echo "setup: Nova, in $(NOVA)"
-	@rm -rf $(NOVA)
-	@{ $(PYTHON) -m venv $(NOVA) && $(NOVA)/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps -r $<; } >$(NOVA).log 2>&1 \
+# Nova and Manila for tests, each in an environment of its own: tests with one are skipped where it cannot be installed.
+build/%/.installed: packaging/%-constraints.txt | build packages
+	@echo "setup: $*, in $(@D)"
+	@rm -rf $(@D)
+	@{ $(PYTHON) -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps -r $<; } >$(@D).log 2>&1 \
 	  && touch $@ \
-	  || { rm -rf $(NOVA); echo "setup: Nova is not installed, and tests with it are skipped; all output is in $(NOVA).log" >&2; }
+	  || { rm -rf $(@D); echo "setup: $* is not installed, and tests with it are skipped; all output is in $(@D).log" >&2; }
 
 $(NATIVE)/.installed: | build
 build:
@@ -107,6 +109,10 @@ test: check
 test-openstack: setup-test
 	@test -e $(NOVA)/.installed || { echo "test-openstack: there is no Nova; all output is in $(NOVA).log" >&2; exit 1; }
 	$(BIN)/pytest tests/contract/clouds/test_openstack_*.py
+
+test-manila: setup-test
+	@test -e $(MANILA)/.installed || { echo "test-manila: there is no Manila; all output is in $(MANILA).log" >&2; exit 1; }
+	$(BIN)/pytest tests/contract/test_manila.py
 
 bench: setup-test
 	@for program in benchmarks/*/run; do echo "== $$program"; PATH="$(CURDIR)/$(BIN):$$PATH" $$program || exit 1; done

@@ -54,6 +54,13 @@ def test_a_space_is_mounted_grows_while_it_is_written_and_goes(service: Service)
     assert space.id not in service.folders()
 
 
+def test_a_space_grows_into_all_that_is_free(service: Service) -> None:
+    # The device has room for what is added, and not for the whole again beside what is there.
+    space = service.create("ann", "large", size=800 * MIB)
+    assert service.grow(space, 1300 * MIB).size == 1300 * MIB
+    service.delete(space)
+
+
 def test_a_tenant_mounts_its_space_and_is_told_what_to_do_where_it_may_not(
     service: Service,
 ) -> None:

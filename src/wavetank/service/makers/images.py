@@ -154,7 +154,8 @@ now=$(stat -c %s "$folder/image")
 if [ "$now" -lt "$3" ]; then
   begun=$([ -e "$folder/growing" ] && echo yes || echo no)
   : >"$folder/growing"
-  if ! fallocate -l "$3" "$folder/image"; then
+  # Only what is added: XFS wants as much free as a call names, also where the image has it already.
+  if ! fallocate -o "$now" -l "$(($3 - now))" "$folder/image"; then
     truncate -s "$now" "$folder/image"
     [ $begun = yes ] || rm "$folder/growing"
     exit 1
