@@ -30,6 +30,6 @@ def until(happened: Callable[[], Value], what: str = "what the test waits for") 
     return value
 
 
-def between_looks() -> None:
-    """Wait as long as between two looks: for what looks by itself, and is told how it waits."""
-    time.sleep(LOOK_S)
+def between_looks(n: int = 1) -> None:
+    """Wait as between two looks, or ``n`` times that where a look costs much: for what looks by itself, and is told how it waits."""
+    time.sleep(n * LOOK_S)

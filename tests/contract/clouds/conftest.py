@@ -13,7 +13,7 @@ import pytest
 from aws_account import EMULATOR, ENVIRONMENT, Emulator, QuickClock
 from contract_clusters import spec_of
 from leftovers import skip_unless_possible
-from openstack_account import NOVA, STANDIN, environment
+from openstack_account import AT_NOVA, NOVA, STANDIN, environment
 from recorded_hosts import Recorder
 
 from waiting import between_looks
@@ -82,10 +82,10 @@ def openstack_of_all() -> Iterator[Emulator]:
 
 
 class PatientClock(engine.WallClock):
-    """Time as it passes, in which nothing is waited for longer than between two looks."""
+    """Time as it passes, in which nothing is waited for longer than between two looks at Nova."""
 
     def sleep(self, seconds: float) -> None:
-        between_looks()
+        between_looks(AT_NOVA)
 
 
 @pytest.fixture(scope="session")
@@ -130,7 +130,7 @@ def nova(nova_of_all: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     from wavetank.cluster.clouds.openstack.account import Account
 
     monkeypatch.setattr(CloudProvider, "clock", PatientClock())
-    monkeypatch.setattr(Account, "pause", lambda self, n_before: between_looks())
+    monkeypatch.setattr(Account, "pause", lambda self, n_before: between_looks(AT_NOVA))
     monkeypatch.setattr(cloud, "MOST_LOOKS", sys.maxsize)
     return _openstack(nova_of_all, tmp_path, monkeypatch)
 

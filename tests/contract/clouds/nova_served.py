@@ -4,8 +4,8 @@ Usage: nova_served.py FOLDER URL, by the Python of an environment that has Nova.
 Cinder and Glance, which Nova calls as it calls the services. The port is written to standard output when all services run; all ends with
 standard input.
 
-Nothing of Nova is replaced. Messages between its services do not leave the process (``fake://``). POST /told {...} sets the memory that
-hosts have by the fake driver.
+Messages between Nova's services do not leave the process (``fake://``). Nothing else of Nova is replaced until a test tells what the fake
+driver is to do with the next servers: POST /told {...}.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import threading
+from functools import partialmethod
 from pathlib import Path
 from socketserver import ThreadingMixIn
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
@@ -33,7 +34,7 @@ from nova import monkey_patch  # noqa: E402
 monkey_patch.patch(backend="threading")
 
 import sqlalchemy  # noqa: E402
-from nova import context, objects, service  # noqa: E402
+from nova import context, exception, objects, service  # noqa: E402
 from nova.api.openstack import wsgi_app  # noqa: E402
 from nova.compute import rpcapi as compute_rpc  # noqa: E402
 from nova.conductor import rpcapi as conductor_rpc  # noqa: E402
@@ -45,6 +46,7 @@ from nova.virt import fake  # noqa: E402
 from oslo_utils import uuidutils  # noqa: E402
 from placement import wsgi as placement_wsgi  # noqa: E402
 
+SPAWN = fake.FakeDriver.spawn
 HOSTS = tuple(f"host{i + 1}" for i in range(7))
 SMALL_MIB = 1024  # memory of a host that has no room: less than the flavors of clusters have, more than is kept for the host
 # Nothing depends on how long anything takes: services are never taken for dead, calls never for lost, nothing is done now and then, and
@@ -127,13 +129,22 @@ class Front:
         return self.nova(environ, start)
 
     def told(self, how):
-        """no_room: hosts whose memory is less than a server takes; all others have as much as the fake driver says."""
-        for host, compute in self.computes.items():
+        """no_room: hosts with less memory than a server takes; fault: why no server starts, empty for none; page: items of a list."""
+        for host, compute in self.computes.items() if "no_room" in how else ():
             size = SMALL_MIB if host in how["no_room"] else fake.FakeDriver.memory_mb
             driver = compute.manager.driver
             if driver.memory_mb != size:
                 driver.memory_mb = driver.resources.memory_mb = size
                 compute.manager.update_available_resource(context.get_admin_context())
+        if "fault" in how:
+            fake.FakeDriver.spawn = partialmethod(fail, how["fault"]) if how["fault"] else SPAWN
+        if "page" in how:
+            CONF.set_override("max_limit", how["page"], "api")
+
+
+def fail(driver, reason, context, instance, *args, **more):
+    """In place of a driver's ``spawn``: what it raises when starting a server again elsewhere does not help."""
+    raise exception.BuildAbortException(instance_uuid=instance.uuid, reason=reason)
 
 
 def begin_at_once(connection, cursor, statement, parameters, execution, many):

@@ -22,6 +22,7 @@ WITH_NOVA = (
         not (OF_NOVA / ".installed").exists(), reason="Nova is not installed: make test-openstack"
     ),
 )
+AT_NOVA = 10  # a look at it costs much: waiting.between_looks
 STANDIN = Path(__file__).parent / "openstack_standin.py"
 PRICES = Path(__file__).parent / "site-prices.yaml"
 OWN_IMAGE = {"image": "own"}  # terms of a cluster whose image has all that is needed

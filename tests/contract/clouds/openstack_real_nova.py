@@ -8,6 +8,7 @@ import os
 import subprocess
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,11 @@ QUOTAS = {
 }  # fmt: skip
 
 
+MOST_ITEMS = 1000  # of a page, by Nova's own settings
+
+
 class RealNova(Cinder):
-    """What the stand-ins lead on to Nova, and what they ask of it for tests. Of what tests tell, it knows quotas and hosts without room.
+    """What the stand-ins lead on to Nova, and what they ask of it for tests.
 
     Args:
         python: of an environment that has Nova.
@@ -123,7 +127,7 @@ class RealNova(Cinder):
     def clear(self) -> None:
         """Nova is given back as it was; it lets go of ports and volumes then."""
         if self.began.is_set():
-            self._tell(no_room=[])
+            self._tell(no_room=[], fault="", page=MOST_ITEMS)
             for each in self._servers():
                 self._ask("DELETE", f"/servers/{each['id']}")
             until(lambda: not self._servers(), "servers are gone")
@@ -149,6 +153,21 @@ class RealNova(Cinder):
         elif key == "no_room":
             self._tell(no_room=[host for each in value for host in ZONES.get(each, [each])])
 
+        elif key in ("fault", "page"):
+            self._tell(**{key: value})
+        elif key == "shut_off":
+            self._shut_off(value)
+
+    def _shut_off(self, nodes: list[str]) -> None:
+        for each in self._servers():
+            if each["metadata"]["wavetank:node"] in nodes:
+                self._ask("POST", f"/servers/{each['id']}/action", {"os-stop": None})
+                until(partial(self._is_off, each["id"]), "a server is off")
+
+    def _is_off(self, server: str) -> bool:
+        found = self._ask("GET", f"/servers/{server}")["server"]["status"]
+        return str(found) == "SHUTOFF"
+
     def _nova_left(self) -> Iterator[str]:
         self.began.wait()
         yield from (f"server {each['name']} {each['status']}" for each in self._servers())
@@ -156,11 +175,26 @@ class RealNova(Cinder):
         yield from (f"server group {each['name']}" for each in self._groups())
 
     def _servers(self) -> list[dict[str, Any]]:
-        return list(self._ask("GET", "/servers/detail?all_tenants=1")["servers"])
+        return list(self._pages("/servers/detail", "servers", "all_tenants=1"))
 
     def _groups(self) -> list[dict[str, Any]]:
-        return list(self._ask("GET", "/os-server-groups", of=ALICES)["server_groups"])
+        return list(self._pages("/os-server-groups", "server_groups", of=ALICES))
 
     def _key_pairs(self) -> list[str]:
-        found = self._ask("GET", "/os-keypairs", of=ALICES)["keypairs"]
+        found = self._pages("/os-keypairs", "keypairs", of=ALICES)
         return [str(each["keypair"]["name"]) for each in found]
+
+    def _pages(
+        self, path: str, items: str, query: str = "", of: dict[str, str] = OPERATORS
+    ) -> Iterator[dict[str, Any]]:
+        """All of a list, also while its pages are short: groups are counted, of the others the last one is named."""
+        n, after = 0, ""
+        while True:
+            place = f"offset={n}" if items == "server_groups" else after
+            found = self._ask("GET", f"{path}?{query}&{place}", of=of)[items]
+            yield from found
+            if not found:
+                return
+            n += len(found)
+            last = found[-1].get("keypair", found[-1])
+            after = f"marker={last.get('id', last['name'])}"

@@ -19,9 +19,22 @@ from emulated_account import Emulator, ask, create
 from killed_tries import lines
 from openstack_account import WITH_NOVA, spec_of
 
+# the same tests as with the stand-in of Nova
+from test_openstack_calls import (  # noqa: F401
+    test_a_quota_that_ends_on_the_way_leaves_nothing,
+    test_a_server_that_fails_otherwise_ends_the_bringing_up_with_novas_words,
+    test_no_valid_host_in_a_zone_gives_back_what_was_made_and_the_next_zone_is_taken,
+)
+from test_openstack_check import (  # noqa: F401
+    test_a_cluster_that_can_be_made_has_no_finding_and_nothing_is_changed,
+    test_a_quota_that_is_too_small_is_named_with_what_is_needed,
+    test_what_the_cloud_does_not_have_is_said_with_what_it_has,
+)
+
 from wavetank.cli.main import cli
 from wavetank.cluster.clouds.engine import noted_lease
-from wavetank.cluster.providers.openstack import OpenStackProvider
+from wavetank.cluster.clouds.openstack.cloud import OpenStackCloud
+from wavetank.cluster.clouds.provider import ended_instances
 from wavetank.cluster.state import directory_of
 from wavetank.errors import ProviderError
 
@@ -31,6 +44,12 @@ PROGRAM = Path(__file__).parent / "openstack_killed.py"
 HERE = ["--provider", "openstack", "--region", "RegionOne"]
 HOST = "OS-EXT-SRV-ATTR:host"
 ONE_VOLUME = {"size": "20 GiB"}
+
+
+@pytest.fixture
+def openstack(nova: Emulator) -> Emulator:
+    """In place of the stand-ins."""
+    return nova
 
 
 def servers(nova: Emulator) -> dict[str, dict[str, Any]]:
@@ -59,6 +78,9 @@ def test_servers_are_made_as_asked_for_and_without_the_folder_they_are_found_and
         assert each["metadata"]["wavetank:owner"] == "alice of lab"
         assert each["key_name"] == lease[1].label
         assert each["OS-EXT-AZ:availability_zone"] == "nova"
+    nova.behave(shut_off=["c2"], page=1)  # it is in the quota still
+    ended = ended_instances(found, OpenStackCloud("RegionOne").instances(lease[1]))
+    assert list(ended) == ["c2"] and "is stopped" in ended["c2"]
     directory_of("lab").erase()
     listed = CliRunner().invoke(cli, ["cluster", "list", *HERE])
     assert lease[1].token in listed.stdout and "alice of lab" in listed.stdout
@@ -78,24 +100,6 @@ def test_io_nodes_do_not_share_a_host_and_no_valid_host_names_the_flavor_and_lea
     ):
         create(spec_of(nodes={"compute": 1, "io": 2}, storage=ONE_VOLUME))
     assert nova.left() == []
-
-
-def test_novas_quotas_are_said_before_anything_is_made(nova: Emulator) -> None:
-    nova.behave(
-        quota={"Instances": 3, "Cores": 7, "RAMSize": 16383, "ServerGroups": 1, "members": 3}
-    )
-    said = "\n".join(OpenStackProvider().check(spec_of()))
-    for each in (
-        "quota of servers: 4 are needed, and the project has 0 of 3",
-        "quota of cores: 8 are needed",
-        "quota of memory (MiB): 16384 are needed",
-        "quota of server groups: 2 are needed",
-        "quota of servers of a group: 4 are needed",
-    ):
-        assert each in said
-    assert all(call.startswith("GET ") for call in nova.calls())
-    nova.behave(quota={})
-    assert OpenStackProvider().check(spec_of()) == []
 
 
 @pytest.mark.parametrize(("how", "after"), [("up", 4), ("up", 5), ("down", 1)])
