@@ -20,10 +20,11 @@ static const char *const system_prefixes[] = {"/proc/",  "/sys/", "/dev/",  "/et
 static const char *const code_suffixes[] = {".py", ".pyc",  ".pyi",      ".pth",       ".so",
                                             ".sh", ".bash", ".egg-link", "/pyvenv.cfg"};
 static const char *const code_parts[] = {
-    "/site-packages/", "/dist-packages/", "/lib/python3", ".so.",           "/openmpi-sessions-",
-    "/ompi.",          ".locktest.",      ".shfp.",       "/spmix_appdir_", "/pmix_dstor_",
-    "/prte.",          "/__pycache__/",   "/bin/python",  "/.pyenv/",       "/memfd:wavetank",
-    "/.wavetank-copy."}; /* the last two: what the replay does for itself */
+    "/site-packages/", "/dist-packages/", "/lib/python3",    ".so.",           "/openmpi-sessions-",
+    "/ompi.",          ".locktest.",      ".shfp.",          "/spmix_appdir_", "/pmix_dstor_",
+    "/prte.",          "/prterun.",       "/pmix-gds-",      "/__pycache__/",  "/bin/python",
+    "/.pyenv/",        "/memfd:wavetank", "/.wavetank-copy."}; /* the last two: what the replay does for
+                                                                  itself */
 
 static void copy_patterns(char *to, const char *from) {
     if (from != NULL) {

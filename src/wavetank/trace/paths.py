@@ -18,7 +18,7 @@ _SYSTEM = (
 _CODE_SUFFIXES = (".py", ".pyc", ".pyi", ".pth", ".so", ".sh", ".bash", ".egg-link", "/pyvenv.cfg")
 _CODE_PARTS = (
     "/site-packages/", "/dist-packages/", "/lib/python3", ".so.", "/openmpi-sessions-", "/ompi.", ".locktest.",
-    ".shfp.", "/__pycache__/",
+    ".shfp.", "/spmix_appdir_", "/pmix_dstor_", "/prte.", "/prterun.", "/pmix-gds-", "/__pycache__/",
 )  # fmt: skip
 
 
