@@ -35,10 +35,10 @@ _DESCRIPTOR = re.compile(rf"^(?P<fd>\d+)(?:{IN_ANGLES})?(?=,|$)")
 _IN_OUR_NAMESPACE = re.compile(r"/\* (\d+) in strace's PID NS \*/")
 _STAT_SIZE = re.compile(r"\bst_size=(\d+)")
 _SIDE = rf"(\d+)(?:{IN_ANGLES})?"
-_PLACE = r"(?:NULL|\[(-?\d+)\](?: => \[-?\d+\])?|0x[0-9a-f]+)"
+_PLACE = r"(?:NULL|\[(-?\d+)(?:\]? => \[?-?\d+)?\]|0x[0-9a-f]+)"
 # copy_file_range(3</a>, NULL, 4</b>, [5], 20, 0): from, its offset, to, its offset, length, flags
 _FROM_TO = re.compile(rf"^{_SIDE}, {_PLACE}, {_SIDE}, {_PLACE}, ")
-# sendfile(4</b>, 3</a>, [0] => [30], 30): to, from, the offset of from, length
+# sendfile(4</b>, 3</a>, [0] => [30], 30), in strace 7.2 [0 => 30]: to, from, the offset of from, length
 _TO_FROM = re.compile(rf"^{_SIDE}, {_SIDE}, {_PLACE}, ")
 
 _NAMES = {"pread64": "pread", "pwrite64": "pwrite", "fadvise64": "", "sendfile64": "sendfile"}
