@@ -107,9 +107,10 @@ class Loopback(Standin):
         return answer
 
     def _reach(self, server: str, address: str, do: str) -> None:
+        """At no interface of the server's network: MPI would call other ranks from there, and no server has that address itself."""
         host = self.machines.get(server)
         assert host is not None
-        host.run(["ip", "address", do, f"{address}/32", "dev", "eth0"])
+        host.run(["ip", "address", do, f"{address}/32", "dev", "lo"])
         host.run(["ip", "route", "delete" if do == "add" else "add", *UNREACHABLE])
 
 

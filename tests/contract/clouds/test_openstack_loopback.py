@@ -6,27 +6,39 @@ import pytest
 
 pytest.importorskip("openstack", reason="openstacksdk is not installed: make setup-test")
 
+from contract_clusters import IN_CLOUDS
 from loopback_runs import (
+    CHOSEN,
     contracts_hold,
     kills_asked_for,
     kills_leave_nothing,
     kinds,
     marks,
+    skip_where_not_packaged,
 )
 
 from wavetank.cluster import deploy
 
 pytestmark = marks
 # With one file system the first suite, without what a cluster in AWS shows of the other; of GlusterFS, on two volumes of each server, what
-# differs. Others are chosen by WAVETANK_TEST_CLOUD_CHOSEN.
+# differs. With WAVETANK_TEST_CLOUD_CHOSEN what that names, with every file system.
 CHOSEN_OF = {
     "openstack-nfs": "openstack-nfs",
     "openstack-glusterfs": "placed",
 }
+if CHOSEN is not None:
+    CHOSEN_OF = {f"openstack-{name}": CHOSEN for name in IN_CLOUDS}
+
+
+@pytest.fixture
+def possible(kind: str) -> None:
+    skip_where_not_packaged(kind)
 
 
 @pytest.mark.parametrize(("machines", "kind"), kinds(CHOSEN_OF), indirect=["machines"])
-def test_the_contracts_hold_on_servers(machines: deploy.DeployedCluster, kind: str) -> None:
+def test_the_contracts_hold_on_servers(
+    possible: None, machines: deploy.DeployedCluster, kind: str
+) -> None:
     contracts_hold(machines, kind, CHOSEN_OF[kind])
 
 
