@@ -84,7 +84,10 @@ def test_a_study_that_is_stopped_says_what_is_kept_and_how_to_go_on(
     assert f"runs kept; run again: wavetank interfere {study}" in said and "--fresh" not in said
     # Its folder can be watched.
     follower = Follower(study.parent / "results")
-    assert follower.look().sentence == "No study is running: 0 of 3 runs are made."
+    assert (
+        follower.look().sentence
+        == "The study was stopped: 0 of 3 runs are made. Run it again to go on."
+    )
     assert b"stopped before its first run ended" in follower.page()
 
 
