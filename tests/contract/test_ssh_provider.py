@@ -254,9 +254,11 @@ def test_tools_that_a_host_lacks_are_told_one_by_one(tmp_path: Path) -> None:
     assert missing == set(scripts.TOOLS) - {"sed", "kill"}  # the shell's own kill is there
 
 
+FOLDERS = [str(Path(__file__).parent), str(Path(__file__).parent / "clouds")]
+"""Where programs of their own find what tests share."""
 UP = """
 import os, sys
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 from contract_clusters import spec_of
 from wavetank.cluster import deploy
 try:
@@ -269,7 +271,7 @@ except Exception as error:
 def up_in_their_network(
     hosts: deploy.DeployedCluster, ssh: dict[str, object], kind: str = "ssh-none"
 ) -> str:
-    code = UP.format(folder=str(Path(__file__).parent), kind=kind)
+    code = UP.format(folders=FOLDERS, kind=kind)
     done = in_their_network(hosts, [sys.executable, "-c", code], ssh)
     assert done.returncode == 0, done.stderr
     assert "PRIVATE KEY" not in done.stdout + done.stderr
@@ -325,7 +327,7 @@ def test_what_went_wrong_first_is_said_and_nothing_is_left(
 
 TWO = """
 import os, sys
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 from contract_clusters import spec_of
 from wavetank.cluster import deploy
 first, second = spec_of("ssh-nfs", "one"), spec_of("ssh-nfs", "two")
@@ -343,7 +345,7 @@ def test_a_host_of_another_cluster_is_refused_and_left_alone(
     hosts: deploy.DeployedCluster, keys: Path
 ) -> None:
     before = on_all(hosts.compute_hosts, state_of)
-    code = TWO.format(folder=str(Path(__file__).parent))
+    code = TWO.format(folders=FOLDERS)
     done = in_their_network(hosts, [sys.executable, "-c", code], inventory(keys))
     assert done.returncode == 0, done.stderr
     assert "it serves or mounts another cluster, /run/store/wavetank-t" in done.stdout
@@ -417,7 +419,7 @@ def test_hosts_are_reached_by_a_jump_host_and_what_keeps_it_from_that_is_said_on
 
 KILLED = """
 import os, signal, subprocess, sys
-sys.path.insert(0, {folder!r})
+sys.path[:0] = {folders!r}
 from contract_clusters import spec_of
 from wavetank.cluster import deploy
 spec = spec_of({kind!r}, "killed")
@@ -441,8 +443,7 @@ def up_and_down(
     hosts: deploy.DeployedCluster, ssh: dict[str, object], kind: str, n_programs: int = 10**6
 ) -> str:
     """Up, ended without any clean-up after so many programs, then down by another process."""
-    folder = str(Path(__file__).parent)
-    code = KILLED.format(folder=folder, kind=kind, n_programs=n_programs)
+    code = KILLED.format(folders=FOLDERS, kind=kind, n_programs=n_programs)
     name = {"WAVETANK_TEST_NAME": f"t{os.getpid()}-k"}
     up = in_their_network(hosts, [sys.executable, "-c", code, "up"], ssh, name)
     assert up.returncode == (9 if n_programs < 10**6 else 0), up.stderr
