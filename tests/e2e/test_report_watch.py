@@ -52,7 +52,7 @@ def test_the_page_renews_itself_as_results_come_and_says_when_the_campaign_is_ov
         )
 
     chromium.get(watching.stdout.readline().strip())
-    until(lambda: says("No campaign is running: 1 of 4 measurements are made.", 1))
+    until(lambda: says("The campaign was stopped: 1 of 4 measurements are made. Run it again", 1))
     measure_some(folder, 1)
     until(lambda: says("2 of 4", 2))
 
