@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wavetank.cluster import deploy, registry
 from wavetank.cluster.clouds.census import holdings
@@ -19,6 +19,9 @@ from wavetank.cluster.clouds.engine import remove_all
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
+
+if TYPE_CHECKING:
+    import pytest
 
 MOUNT = "/made-by-cloud/mount"  # of clusters whose machines are nodes
 
@@ -170,3 +173,15 @@ def create(spec: ClusterSpec) -> None:
     directory.note(do="provider", name=spec.provider)
     deploy._write_state(directory, spec, "starting")
     registry.provider(spec.provider).create(spec)
+
+
+def make_twice(monkeypatch: pytest.MonkeyPatch, cloud: type, method: str) -> None:
+    """Have each thing be made by two calls, as after an answer that was lost; the second one tells what the first did."""
+    make = getattr(cloud, method)
+
+    def twice(self: object, wanted: object, lease: object) -> object:
+        first = make(self, wanted, lease)
+        assert make(self, wanted, lease) == first
+        return first
+
+    monkeypatch.setattr(cloud, method, twice)

@@ -72,22 +72,15 @@ def in_a_process(
     """Do it; after each of its calls the process is killed, ``at_call`` is called with the number of calls so far, and a twin goes on."""
     calls, calling = os.pipe()
     waiting, going_on = os.pipe()
-    running = os.fork()
-    if running == 0:
-        status = 1
-        try:
-            os.close(calls)
-            os.close(going_on)
-            if at_call is not None:
-                _stop_at_calls(account, calling, waiting)
-            action()
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-            raise
-        finally:
-            sys.stderr.flush()
-            os._exit(status)
+
+    def child() -> None:
+        os.close(calls)
+        os.close(going_on)
+        if at_call is not None:
+            _stop_at_calls(account, calling, waiting)
+        action()
+
+    running = _forked(child)
     os.close(calling)
     os.close(waiting)
     n = 0
@@ -105,6 +98,23 @@ def in_a_process(
     os.close(going_on)
     if os.waitpid(running, 0)[1] != 0:
         raise SystemExit(f"{action.__name__} failed")
+
+
+def _forked(child: Callable[[], None]) -> int:
+    """Begin something in a process of its own, which ends with status 1 and the traceback where it fails; its number."""
+    running = os.fork()
+    if running == 0:
+        status = 1
+        try:
+            child()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+            raise
+        finally:
+            sys.stderr.flush()
+            os._exit(status)
+    return running
 
 
 def _stop_at_calls(account: Any, calling: int, waiting: int) -> None:
@@ -238,20 +248,12 @@ class KilledOnce(Kills):
 
     def _is_killed(self, action: Callable[[], None], n: int) -> bool:
         """Do it, and kill it after its nth call that changes something; False where it has fewer."""
-        running = os.fork()
-        if running == 0:
-            status = 1
-            try:
-                self._kill_after(n)
-                action()
-                status = 0
-            except BaseException:
-                traceback.print_exc()
-                raise
-            finally:
-                sys.stderr.flush()
-                os._exit(status)
-        _, status = os.waitpid(running, 0)
+
+        def child() -> None:
+            self._kill_after(n)
+            action()
+
+        _, status = os.waitpid(_forked(child), 0)
         if os.WIFSIGNALED(status):
             assert os.WTERMSIG(status) == signal.SIGKILL
             return True

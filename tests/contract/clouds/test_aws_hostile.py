@@ -11,6 +11,7 @@ pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
 from aws_account import Emulator, QuickClock, body_of, create, of, spec_of
 from click.testing import CliRunner
+from emulated_account import make_twice
 
 from wavetank.cli.main import cli
 from wavetank.cluster import deploy
@@ -97,14 +98,7 @@ def test_what_was_made_a_moment_ago_and_is_not_shown_yet_is_found_by_down(
 def test_a_call_whose_answer_was_lost_makes_no_second_instances_when_it_is_repeated(
     aws: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = AwsCloud._make_instances
-
-    def twice(self: AwsCloud, wanted, lease):
-        first = make(self, wanted, lease)
-        assert make(self, wanted, lease) == first
-        return first
-
-    monkeypatch.setattr(AwsCloud, "_make_instances", twice)
+    make_twice(monkeypatch, AwsCloud, "_make_instances")
     create(spec_of())
     assert len([each for each in aws.left() if " i-" in each]) == 3
     deploy.take_down("lab")

@@ -15,7 +15,7 @@ import yaml
 pytest.importorskip("openstack", reason="openstacksdk is not installed: make setup-test")
 
 from click.testing import CliRunner
-from emulated_account import Emulator, create
+from emulated_account import Emulator, create, make_twice
 from openstack_account import PASSWORD, body_of, environment, spec_of
 from openstack_identity import TOKEN
 from openstack_images import IMAGES
@@ -225,14 +225,7 @@ def test_long_lists_come_in_pages_and_what_takes_long_is_waited_for(openstack: E
 def test_calling_again_makes_no_second_ones(
     openstack: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = OpenStackCloud.make
-
-    def twice(self: OpenStackCloud, wanted, lease):
-        first = make(self, wanted, lease)
-        assert make(self, wanted, lease) == first
-        return first
-
-    monkeypatch.setattr(OpenStackCloud, "make", twice)
+    make_twice(monkeypatch, OpenStackCloud, "make")
     create(spec_of())
     assert len(servers(openstack)) == 4
     deploy.take_down("lab")

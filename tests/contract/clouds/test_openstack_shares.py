@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("openstack", reason="openstacksdk is not installed: make setup-test")
 
-from emulated_account import Emulator, create, prune_all
+from emulated_account import Emulator, create, make_twice, prune_all
 from openstack_account import share_of
 from recorded_hosts import Recorder
 
@@ -85,14 +85,7 @@ def test_without_the_clusters_folder_its_share_is_listed_and_pruned(openstack: E
 def test_calling_again_makes_neither_a_second_share_nor_second_rules(
     openstack: Emulator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make = OpenStackCloud.make
-
-    def twice(self: OpenStackCloud, wanted, lease):
-        first = make(self, wanted, lease)
-        assert make(self, wanted, lease) == first
-        return first
-
-    monkeypatch.setattr(OpenStackCloud, "make", twice)
+    make_twice(monkeypatch, OpenStackCloud, "make")
     create(share_of())
     assert len(made(openstack, "POST manila:/shares")) == 1
     assert len(made(openstack, "POST manila:/shares/*/action")) == 2

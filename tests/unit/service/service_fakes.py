@@ -87,15 +87,13 @@ def ip(subject: str, level: str = "rw") -> Access:
     return Access(kind="ip", subject=subject, level=level)
 
 
-class FolderMaker:
-    """A maker whose spaces are folders: one file says that it was begun, one says what it is.
+class Folders:
+    """What is made are folders.
 
     Attributes:
-        folder: of all spaces.
+        folder: of all of them.
         point: called before and after each thing that lasts; a test ends the process in it.
         broken: deed -> what it fails with.
-        away: server -> why it cannot be asked.
-        calls: (deed, space) in order.
     """
 
     def __init__(self, folder: Path, point: Callable[[], None] = lambda: None) -> None:
@@ -103,6 +101,27 @@ class FolderMaker:
         self.folder.mkdir(exist_ok=True)
         self.point = point
         self.broken: dict[str, str] = {}
+
+    def _see(self, deed: str) -> None:
+        if deed in self.broken:
+            raise ServiceError(self.broken[deed])
+
+    def _lasts(self, do: Callable[[], object]) -> None:
+        self.point()
+        do()
+        self.point()
+
+
+class FolderMaker(Folders):
+    """A maker whose spaces are folders: one file says that it was begun, one says what it is.
+
+    Attributes:
+        away: server -> why it cannot be asked.
+        calls: (deed, space) in order.
+    """
+
+    def __init__(self, folder: Path, point: Callable[[], None] = lambda: None) -> None:
+        super().__init__(folder, point)
         self.away: dict[str, str] = {}
         self.calls: list[tuple[str, str]] = []
 
@@ -180,30 +199,9 @@ class FolderMaker:
         self._see(deed)
         return self.folder / space
 
-    def _see(self, deed: str) -> None:
-        if deed in self.broken:
-            raise ServiceError(self.broken[deed])
 
-    def _lasts(self, do: Callable[[], object]) -> None:
-        self.point()
-        do()
-        self.point()
-
-
-class FolderClusters:
-    """Brings up clusters that are folders: a file says that one is up.
-
-    Attributes:
-        folder: of all clusters.
-        point: called before and after each thing that lasts; a test ends the process in it.
-        broken: "see" or "bring_up" -> what it fails with.
-    """
-
-    def __init__(self, folder: Path, point: Callable[[], None] = lambda: None) -> None:
-        self.folder = folder
-        self.folder.mkdir(exist_ok=True)
-        self.point = point
-        self.broken: dict[str, str] = {}
+class FolderClusters(Folders):
+    """Brings up clusters that are folders: a file says that one is up. "see" and "bring_up" can be broken."""
 
     def see(self, template: Template) -> None:
         self._see("see")
@@ -229,15 +227,6 @@ class FolderClusters:
 
     def names(self) -> set[str]:
         return {path.name for path in self.folder.iterdir()}
-
-    def _see(self, deed: str) -> None:
-        if deed in self.broken:
-            raise ServiceError(self.broken[deed])
-
-    def _lasts(self, do: Callable[[], object]) -> None:
-        self.point()
-        do()
-        self.point()
 
 
 def see_all_is_as_wanted(folder: Path, generation: int = 4) -> None:

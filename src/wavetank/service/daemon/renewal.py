@@ -44,9 +44,8 @@ class Renewal:
             return
         self._seen = found
         try:
-            tls_of(
-                self._settings
-            )  # in use, a pair that does not fit would take the place of one that does
+            # first apart: in use, a pair that does not fit would take the place of one that does
+            tls_of(self._settings)
             load_certificate(self._tls, self._settings)
         except WavetankError as error:
             _log.error("%s. The certificate from before stays in use", error)

@@ -31,9 +31,8 @@ class ClustersOfSpaces:
         """
         nodes = template.cluster.get("nodes")
         asked = nodes.get("compute") if isinstance(nodes, dict) else None
-        servers = (
-            asked if isinstance(asked, int) and asked > 0 else 1
-        )  # with ssh, of which there are hosts
+        # with ssh, as many as there are hosts
+        servers = asked if isinstance(asked, int) and asked > 0 else 1
         spec = spec_of(OwnServers(space=TRIAL, template=template, servers=servers))
         findings = list(_device_problems(template, spec))
         try:

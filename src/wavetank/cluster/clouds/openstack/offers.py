@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from wavetank.cluster.clouds.openstack.account import Account, AnswerError
@@ -47,10 +48,7 @@ def flavor_of(account: Account, name: str) -> dict[str, Any]:
     """
     known = flavors(account)
     if name not in known:
-        raise ProviderError(
-            f"instance {name}: {account.region} has no such flavor; it has {', '.join(sorted(known)) or 'none'}."
-            f"{did_you_mean(name, sorted(known))}"
-        )
+        raise none_such(account, f"instance {name}", "no such flavor", name, known)
     return known[name]
 
 
@@ -70,19 +68,12 @@ def image_of(account: Account, spec: ClusterSpec) -> dict[str, Any]:
             if error.status not in (400, 404):
                 raise
     if not found:
-        known = sorted({str(each["name"]) for each in account.pages("glance", "/images", "images")})
-        raise ProviderError(
-            f"{key}: {account.region} has no such image; it has {', '.join(known) or 'none'}.{did_you_mean(named, known)}"
-        )
+        known = {str(each["name"]) for each in account.pages("glance", "/images", "images")}
+        raise none_such(account, key, "no such image", named, known)
     usable = [each for each in found if each.get("status") == "active"]
     if not usable:
         raise ProviderError(f"{key} is {found[0].get('status')}: take one that is active")
-    if len(usable) > 1:
-        ids = ", ".join(str(each["id"]) for each in usable)
-        raise ProviderError(
-            f"{key}: there are {len(usable)} of this name: write the id of one ({ids})"
-        )
-    return usable[0]
+    return _only(key, usable)
 
 
 def network_of(account: Account, named: str, *, external: bool = False) -> dict[str, Any]:
@@ -98,13 +89,44 @@ def network_of(account: Account, named: str, *, external: bool = False) -> dict[
     """
     key = f"cloud.openstack.{'external' if external else 'network'} {named}"
     query: dict[str, object] = {"router:external": "true"} if external else {}
-    known = list(account.pages("neutron", "/networks", "networks", **query))
-    found = [each for each in known if named in (each["id"], each["name"])]
+    known = account.pages("neutron", "/networks", "networks", **query)
+    return one_named(account, key, "no such network", named, known)
+
+
+def one_named(
+    account: Account, key: str, none: str, named: str, known: Iterable[dict[str, Any]]
+) -> dict[str, Any]:
+    """What a key names by its name or id, of what is known.
+
+    Args:
+        account: that was asked.
+        key: of the specification, with its value.
+        none: "no such network".
+        named: the value.
+        known: each with its id and name.
+
+    Raises:
+        ProviderError: there is none, or there are several of the name.
+    """
+    there = list(known)
+    found = [each for each in there if named in (each["id"], each["name"])]
     if not found:
-        names = sorted(str(each["name"]) for each in known)
-        raise ProviderError(
-            f"{key}: {account.region} has no such network; it has {', '.join(names) or 'none'}.{did_you_mean(named, names)}"
-        )
+        raise none_such(account, key, none, named, [str(each["name"]) for each in there])
+    return _only(key, found)
+
+
+def none_such(
+    account: Account, key: str, none: str, named: str, known: Iterable[str]
+) -> ProviderError:
+    """That the cloud has nothing of a name, with the names that it has; as ``one_named``."""
+    names = sorted(known)
+    return ProviderError(
+        f"{key}: {account.region} has {none}; it has {', '.join(names) or 'none'}.{did_you_mean(named, names)}"
+    )
+
+
+def _only(key: str, found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The one that was found. Several of one name are told by their ids."""
     if len(found) > 1:
         ids = ", ".join(str(each["id"]) for each in found)
         raise ProviderError(

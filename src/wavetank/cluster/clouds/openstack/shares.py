@@ -13,12 +13,11 @@ from typing import Any
 from wavetank.cluster.clouds.cloud import PREFIX, Key, Lease, Made, Removal, Wanted
 from wavetank.cluster.clouds.openstack.account import Account, AnswerError
 from wavetank.cluster.clouds.openstack.found import is_of, servers, time_of
-from wavetank.cluster.clouds.openstack.offers import openstack_of
+from wavetank.cluster.clouds.openstack.offers import none_such, one_named, openstack_of
 from wavetank.cluster.clouds.tags import of_tags
 from wavetank.cluster.managed import Service, Stored, share_price_name
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
-from wavetank.nearest import did_you_mean
 from wavetank.units import GIB
 
 KIND, ACCESS = "manila-share", "share-access"
@@ -65,12 +64,11 @@ def share_type_of(account: Account, named: str | None) -> dict[str, Any]:
         if (each.get("is_default") if named is None else named in (each["id"], each["name"]))
     ]
     if not found:
-        names = sorted(str(each["name"]) for each in known)
-        what = "has no default share type" if named is None else "has no such share type"
-        raise ProviderError(
-            f"cloud.openstack.share_type{'' if named is None else f' {named}'}: {account.region} {what}; it has "
-            f"{', '.join(names) or 'none'}.{did_you_mean(named or '', names)}"
-        )
+        key = "cloud.openstack.share_type"
+        names = [str(each["name"]) for each in known]
+        if named is None:
+            raise none_such(account, key, "no default share type", "", names)
+        raise none_such(account, f"{key} {named}", "no such share type", named, names)
     return dict(found[0])
 
 
@@ -86,19 +84,9 @@ def share_network_of(account: Account, named: str) -> str:
     Raises:
         ProviderError: there is none, or there are several of the name.
     """
-    known = list(_listed(account, "/share-networks/detail", "share_networks"))
-    found = [str(each["id"]) for each in known if named in (each["id"], each["name"])]
-    if len(found) == 1:
-        return found[0]
     key = f"cloud.openstack.share_network {named}"
-    if found:
-        raise ProviderError(
-            f"{key}: there are {len(found)} of this name: write the id of one ({', '.join(found)})"
-        )
-    names = sorted(str(each["name"]) for each in known)
-    raise ProviderError(
-        f"{key}: {account.region} has no such share network; it has {', '.join(names) or 'none'}.{did_you_mean(named, names)}"
-    )
+    known = _listed(account, "/share-networks/detail", "share_networks")
+    return str(one_named(account, key, "no such share network", named, known)["id"])
 
 
 def make_share(account: Account, wanted: Wanted, lease: Lease) -> tuple[str, ...]:
