@@ -51,17 +51,17 @@ def read_cluster(
         DoesNotApplyError: its file system cannot be turned so.
         UsageError: it is no value of the knob.
     """
-    spec = _read(path, layout)
-    resolved = layout is not None or setting is not None
-    findings, change = deploy.check(spec), None
+    as_it_is = spec = _read(path, layout)
+    change = None
     if setting is not None:
-        as_it_is, before = findings, spec
-        spec, change = turned(before, setting)
-        findings = deploy.check(spec)
-        if further := [each for each in findings if each not in as_it_is]:
+        spec, change = turned(as_it_is, setting)
+    findings = deploy.check(spec)
+    if findings and change is not None:  # those of the cluster as it is are told of that one
+        known = deploy.check(as_it_is)
+        if further := [each for each in findings if each not in known]:
             raise DoesNotApplyError("; ".join(each.rstrip(".") for each in further))
     text = path.read_text(encoding="utf-8")
-    if resolved:
+    if layout is not None or setting is not None:
         text = yaml.safe_dump(spec.model_dump(mode="json"), sort_keys=False)
     against = "; ".join(findings) or None
     lacks = lacking(spec) if against is None else {}
