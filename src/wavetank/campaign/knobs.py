@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wavetank.cluster.access import method_of
-from wavetank.cluster.components import WITHOUT_METADATA, WITHOUT_SERVERS, Instance, Storage
+from wavetank.cluster.components import (
+    IN_OBJECTS,
+    WITHOUT_METADATA,
+    WITHOUT_SERVERS,
+    Instance,
+    Storage,
+)
 from wavetank.cluster.registry import TITLES
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
@@ -19,6 +25,7 @@ from wavetank.compare.knobs import (
     INSTANCE_TYPE,
     LAYOUT,
     MOUNT_OPTION,
+    OBJECTS,
     OPTION,
     STRIPE_SIZE,
     WHOLE_FILES,
@@ -157,8 +164,10 @@ def _stripes(spec: ClusterSpec, into: _Gathered) -> None:
         layout = ANY
     elif spec.layout == "one-server-per-file":
         layout = "1DFx1F"
+    elif stripe.kind != "distributed":
+        layout = stripe.kind
     else:
-        layout = WHOLE_FILES if stripe.kind == "distributed" else stripe.kind
+        layout = OBJECTS if spec.file_system.keeper in IN_OBJECTS else WHOLE_FILES
     is_striped = layout == "sharded"
     into.add(LAYOUT, layout)
     size = DEFAULT if stripe.size is None else exact_size(stripe.size)

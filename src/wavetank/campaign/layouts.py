@@ -9,8 +9,10 @@ from typing import Protocol
 
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.spec import CampaignSpec, ClusterSource, Layout
+from wavetank.units import format_size
 from wavetank.variants.asked import asked
 from wavetank.variants.base import DoesNotApplyError
+from wavetank.variants.layouts import stripe_of
 
 
 class ReadCluster(Protocol):
@@ -47,28 +49,29 @@ def turn_layouts(
     sources: Sequence[ClusterSource],
     clusters: Sequence[ClusterFacts],
     read_cluster: ReadCluster,
+    largest_file_bytes: int,
 ) -> Layouts:
-    """Turn each knob of the layout on each cluster.
+    """Turn each knob of the layout that ``what_if`` asks for on each cluster.
 
     Args:
         spec: of the campaign.
         sources: of the clusters as they are.
         clusters: as they are, in the same order.
         read_cluster: reads and checks a cluster file.
+        largest_file_bytes: of the files that carry the applications' bytes.
 
     Raises:
         SpecError: a cluster file is wrong.
         UsageError: it is no value of a knob.
     """
     wanted = asked(spec.what_if).layouts
-    if not wanted:
-        return NO_LAYOUTS
     own = {each.name: each for each in clusters}
     made: dict[str, tuple[ClusterFacts, ClusterSource]] = {}
     against: dict[str, dict[str, str]] = {name: {} for name in own}
     for setting, _ in wanted:
         for source, cluster in zip(sources, clusters, strict=True):
             try:
+                _check_stripe(setting, largest_file_bytes)
                 facts = read_cluster(source.path, source.layout, setting)
                 if facts.name in own or facts.name in made:
                     raise DoesNotApplyError(
@@ -94,6 +97,15 @@ def turn_layouts(
             )
         ),
     )
+
+
+def _check_stripe(setting: str, largest_file_bytes: int) -> None:
+    """A stripe that holds every file does what a stripe count of 1 does."""
+    size = stripe_of(setting)
+    if size is not None and size >= largest_file_bytes > 0:
+        raise DoesNotApplyError(
+            f"the largest file has {format_size(largest_file_bytes)}, and one such stripe holds all of it"
+        )
 
 
 def _reasons(setting: str, against: dict[str, dict[str, str]]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from wavetank.application.own import OwnApplication, examine
+from wavetank.campaign.candidates import placement_of
 from wavetank.campaign.database import SPEC, file_stem
 from wavetank.campaign.facts import ClusterFacts, with_titles
 from wavetank.campaign.layouts import NO_LAYOUTS, Layouts, ReadCluster, turn_layouts
@@ -101,10 +102,12 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
         problems.note("'keep' is about a price, and no price table is named with 'prices'")
     read_clusters = [each for each in clusters if each is not None]
     layouts = NO_LAYOUTS
-    if None not in clusters:
-        layouts = (
-            attempt(partial(turn_layouts, spec, sources, read_clusters, read_cluster)) or layouts
+    if None not in clusters and asked(spec.what_if).layouts:
+        largest = max(
+            (placement_of(each.kernel).largest_bytes for each in applications if each), default=0
         )
+        turn = partial(turn_layouts, spec, sources, read_clusters, read_cluster, largest)
+        layouts = attempt(turn) or layouts
     read_applications = [
         each
         for one in applications

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from wavetank.cluster.components import MANAGED, Stripe
+from wavetank.cluster.components import IN_OBJECTS, MANAGED, Stripe
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.compare.configuration import TurnedLayout
 from wavetank.document import explain
@@ -20,8 +20,6 @@ from wavetank.variants.layouts import WHOLE, count_of, shown, size_of
 
 LONGEST_NAME = 31
 """Characters of a cluster's name."""
-_OBJECTS = ("cephfs", "moosefs")
-"""File systems that cut every file into objects, whatever the stripe's kind."""
 _ONE_BY_ONE = ("cephfs",)
 """Those that fill one object after the other where no count is given."""
 _FIXED = ("moosefs",)
@@ -72,7 +70,7 @@ def _turned(spec: ClusterSpec, name: str, value: str) -> tuple[Stripe, str]:
         return Stripe(), value
     if name == "layout":
         return stripe, value
-    if _kind(spec) in _FIXED:
+    if spec.file_system.keeper in _FIXED:
         raise DoesNotApplyError("its chunks have one size, and its master puts them on any server")
     if name == "stripe-size":
         return Stripe(kind="sharded", size=size_of(value), count=stripe.count), "striped"
@@ -93,20 +91,17 @@ def _why_never(spec: ClusterSpec) -> str | None:
         return "its one data server holds all of every file"
     if fs.stripe.kind in ("replicated", "disperse"):
         return f"its files are {fs.stripe.kind}: how they lie on the servers follows from that"
-    said = [name for name in _OWN_OPTIONS.get(_kind(spec), ()) if name in fs.options]
+    said = [name for name in _OWN_OPTIONS.get(spec.file_system.keeper, ()) if name in fs.options]
     if said:
         return f"its file_system.options say how files lie: {' and '.join(said)}"
     return None
 
 
-def _kind(spec: ClusterSpec) -> str:
-    """Of the file system that keeps the data, behind gateways too."""
-    return spec.file_system.behind or spec.file_system.kind
-
-
 def _are_whole(spec: ClusterSpec) -> bool:
     """Whether each file is whole on one data server."""
-    return spec.file_system.stripe.kind == "distributed" and _kind(spec) not in _OBJECTS
+    return (
+        spec.file_system.stripe.kind == "distributed" and spec.file_system.keeper not in IN_OBJECTS
+    )
 
 
 def _before(spec: ClusterSpec, name: str) -> str:
@@ -120,7 +115,7 @@ def _before(spec: ClusterSpec, name: str) -> str:
         return "striped"
     if name == "stripe-size":
         return "default" if stripe.size is None else exact_size(stripe.size)
-    default = 1 if _kind(spec) in _ONE_BY_ONE else len(spec.server_names())
+    default = 1 if spec.file_system.keeper in _ONE_BY_ONE else len(spec.server_names())
     count = stripe.count or default
     return shown(f"stripe-count={count}") if count else "all"
 

@@ -32,7 +32,7 @@ def capacity_bytes(spec: ClusterSpec) -> int:
 def volume_bytes(spec: ClusterSpec) -> int:
     """Size of a guest's volume: guests have equal shares of the file system, in whole MiB."""
     fs = spec.file_system
-    usable = STOPS_EARLIER.get(fs.behind or fs.kind, FOR_VOLUMES)
+    usable = STOPS_EARLIER.get(fs.keeper, FOR_VOLUMES)
     share = capacity_bytes(spec) * usable / len(spec.compute_names())
     return int(share) // MIB * MIB
 

@@ -61,6 +61,9 @@ WITHOUT_MOUNT = WITHOUT_SERVERS - MANAGED
 # Those whose data servers serve the metadata too.
 WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}
 
+# Those that cut every file into objects on all data servers, whatever the stripe's kind is.
+IN_OBJECTS = frozenset({"cephfs", "moosefs"})
+
 # Those where nothing of ours spreads the content of files.
 WITHOUT_STRIPES = frozenset({"none", "existing", "efs", "manila-share"})
 
@@ -268,6 +271,11 @@ class FileSystem(Record):
     mount_options: dict[Option, OptionValue] = Field(
         default_factory=dict, description="expert mode: options of the mount on the compute nodes"
     )
+
+    @property
+    def keeper(self) -> str:
+        """Kind of the file system that keeps the data: the one behind the gateways, where there are any."""
+        return self.behind or self.kind
 
 
 class Storage(Record):

@@ -212,7 +212,7 @@ class ClusterSpec(Record):
     def _metadata_problems(self, names: tuple[str, ...]) -> Iterator[str]:
         fs = self.file_system
         placement = fs.metadata_placement
-        kind = fs.behind or fs.kind
+        kind = fs.keeper
         if kind in WITHOUT_METADATA:
             if placement is not None or fs.metadata_servers is not None:
                 yield f"file_system {kind} has no metadata servers: remove metadata_servers and metadata_placement"

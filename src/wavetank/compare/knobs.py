@@ -19,6 +19,8 @@ FILE_SYSTEM = "file system"
 DATA_SERVERS = "data servers"
 LAYOUT = "layout"
 WHOLE_FILES = "whole files"
+OBJECTS = "objects"
+"""The layout of a file system that cuts every file into objects, where nobody chose another."""
 STRIPE_SIZE = "stripe size"
 INSTANCE_TYPE = "instance type"
 DISK_RATES = ("disk read rate", "disk write rate")
@@ -109,7 +111,7 @@ def disk_words(knobs: Knobs, said: Sequence[str]) -> str:
 
 
 def layout_words(knobs: Knobs, *, with_size: bool = True) -> str:
-    """How the content of files is spread: "sharded 4 MiB", "1DFx1F", "whole files"."""
+    """How the content of files is spread: "sharded 4 MiB", "1DFx1F", "whole files", "objects"."""
     layout, size = knobs.of(LAYOUT), knobs.of(STRIPE_SIZE)
     if not with_size or size in (ANY, DEFAULT):
         return layout

@@ -18,6 +18,7 @@ from wavetank.compare.knobs import (
     INSTANCE_TYPE,
     LAYOUT,
     MOUNT_OPTION,
+    OBJECTS,
     OPTION,
     STRIPE_SIZE,
     WHOLE_FILES,
@@ -125,7 +126,7 @@ def _title(knobs: Knobs, said: Sequence[str]) -> str:
 def _words(knobs: Knobs, name: str, said: Sequence[str]) -> str:
     """What a title says of one knob; nothing where the knob does nothing, or nobody turned it."""
     value = knobs.of(name)
-    if value in (ANY, DEFAULT) or (name == LAYOUT and value == WHOLE_FILES):
+    if value in (ANY, DEFAULT) or (name == LAYOUT and value in (WHOLE_FILES, OBJECTS)):
         return ""
     if name == DATA_SERVERS and knobs.of(FILE_SYSTEM) == NFS:
         return ""

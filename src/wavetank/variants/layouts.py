@@ -79,6 +79,16 @@ def size_of(value: str) -> int:
     return size
 
 
+def stripe_of(setting: str) -> int | None:
+    """The stripe size in bytes that a setting asks for; None: it is another knob.
+
+    Raises:
+        UsageError: its value is no size.
+    """
+    name, _, value = setting.partition("=")
+    return size_of(value) if name == "stripe-size" else None
+
+
 def count_of(value: str) -> int:
     """A stripe count.
 

@@ -11,6 +11,7 @@ from measure_fakes import FakePerformer, phase_result, replay_result
 
 from wavetank.campaign.clusters import read_cluster, specs_of
 from wavetank.campaign.comparison import compare_campaign
+from wavetank.campaign.knobs import knobs_of
 from wavetank.campaign.limits import _pairs
 from wavetank.campaign.load import keep_copies, load_campaign
 from wavetank.campaign.plan import make_plan
@@ -20,6 +21,7 @@ from wavetank.campaign.spec import read_campaign
 from wavetank.campaign.turned_clusters import LONGEST_NAME, turned
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.compare.tables.all import comparison_tables
+from wavetank.compare.titles import title_alone
 from wavetank.errors import SpecError, UsageError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.variants.asked import asked
@@ -145,7 +147,7 @@ def test_a_wrong_value_is_refused_with_what_the_knob_takes(setting, message):
 
 @pytest.fixture
 def kernel(tmp_path):
-    made = abyss(size=100_000)
+    made = abyss(size=10_000_000, rs=81_910)
     return make_kernel(made, written(made, tmp_path))
 
 
@@ -212,7 +214,7 @@ def test_the_change_that_gains_most_may_be_of_the_layout(tmp_path, kernel):
         (gain,) = each.gains
         assert (gain.cluster, gain.clear) == ("gluster", True)
         assert each.certificate.of == "layout" and each.certificate.phases == ()
-        assert each.certificate.calls == each.certificate.new_calls == 26
+        assert each.certificate.calls == each.certificate.new_calls == 246
         assert all(file.regions == "equal" for file in each.certificate.files)
         assert [(one.cluster, one.reason) for one in each.not_measured] == [
             ("nfs", "its one data server holds all of every file")
@@ -245,6 +247,24 @@ def test_a_layout_that_no_cluster_has_is_told_with_every_reason(tmp_path, kernel
     told = dict(application.refused)["stripe-count"]
     assert "nfs: its one data server" in told and "gluster: " in told
     assert [each.name for each in loaded.clusters] == ["nfs", "gluster"]
+
+
+def test_a_stripe_that_holds_the_largest_file_is_told_in_place_of_measured(tmp_path, kernel):
+    wanted = ["stripe-size=4MiB", "stripe-size=64MiB"]
+    loaded = load(tmp_path, kernel, wanted, body("g", "glusterfs"))
+    assert [each.name for each in loaded.clusters] == ["g", "g-s4mib"]
+    (application,) = [each for each in loaded.applications if each.variant_of is None]
+    assert "the largest file has" in dict(application.refused)["stripe-size=64MiB"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "layout"),
+    [("glusterfs", "whole files"), ("cephfs", "objects"), ("moosefs", "objects")],
+)
+def test_a_layout_that_nobody_chose_is_the_file_systems_and_stands_in_no_title(kind, layout):
+    knobs = knobs_of(spec(kind=kind))
+    assert knobs.of("layout") == layout
+    assert layout not in title_alone(knobs)
 
 
 def test_where_only_inputs_are_placed_an_application_without_any_is_not_measured(tmp_path):
