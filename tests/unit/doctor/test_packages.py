@@ -5,11 +5,17 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from wavetank.packages import as_here, how_to_install, table
+import pytest
+
+from wavetank.packages import NOT_THERE, as_here, how_to_install, table
 
 ROOT = Path(__file__).parents[3]
 ROCKY = {"ID": "rocky", "ID_LIKE": "rhel centos fedora"}
 DEBIAN = {"ID": "debian"}
+UBUNTU = {
+    version: {"ID": "ubuntu", "ID_LIKE": "debian", "VERSION_ID": version}
+    for version in ("22.04", "24.04")
+}
 
 
 def test_every_package_that_a_remedy_or_the_list_names_is_in_the_table() -> None:
@@ -40,3 +46,44 @@ def test_a_remedy_names_the_packages_of_the_distribution() -> None:
     assert as_here(remedy, DEBIAN) == remedy
     assert as_here(remedy, ROCKY) == "dnf install fuse3-devel pkgconf-pkg-config, then: make setup"
     assert as_here("modprobe nfs", ROCKY) == "modprobe nfs"
+
+
+@pytest.mark.parametrize(
+    ("debian", "old", "new"),
+    [
+        # Ubuntu 22.04's own Python is 3.10
+        ("python3 python3-venv", "python3.11 python3.11-venv", "python3 python3-venv"),
+        ("gcc libopenmpi-dev", "gcc libopenmpi-dev", "gcc libopenmpi-dev"),
+        ("linux-image-amd64", "linux-image-generic", "linux-image-generic"),
+        ("a-package-of-none", "a-package-of-none", "a-package-of-none"),
+    ],
+)
+def test_ubuntu_has_names_of_its_own_where_they_differ(debian: str, old: str, new: str) -> None:
+    for version, names in (("22.04", old), ("24.04", new)):
+        said = f"apt-get install {names}"
+        assert how_to_install(*debian.split(), release=UBUNTU[version]) == said
+        assert as_here(f"apt-get install {debian}", UBUNTU[version]) == said
+
+
+def test_what_ubuntu_lacks_is_said() -> None:
+    said = as_here("apt-get install user-mode-linux kmod", UBUNTU["24.04"])
+    assert said.startswith("apt-get install kmod; no package of this distribution is known")
+
+
+def test_each_row_says_how_it_was_looked_up_in_words_that_the_head_explains() -> None:
+    path = ROOT / "src/wavetank/data/package-names.tsv"
+    head = [line for line in path.read_text().splitlines() if line.startswith("#   ")]
+    explained = {line.split()[1] for line in head} | {NOT_THERE}
+    used = {
+        way
+        for row in table().values()
+        for way in (row.looked_up_for_ubuntu, row.looked_up_for_rocky)
+    }
+    assert used <= explained and len(used) > 3
+    page = (ROOT / "docs/how-to/install.md").read_text()
+    for ways in (
+        [row.looked_up_for_ubuntu for row in table().values()],
+        [row.looked_up_for_rocky for row in table().values()],
+    ):
+        found = sum(way not in (NOT_THERE, "repository") for way in ways)
+        assert f"| {found} of {len(ways)}" in page
