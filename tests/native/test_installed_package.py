@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import first_page
 from waiting import HANG_S
 from wavetank import native_build
 
@@ -22,10 +23,10 @@ ROOT = Path(__file__).parents[2]
 NOBODY = 65534
 
 
-def built_wheel(folder: Path) -> Path:
+def built_wheel(folder: Path, source: Path = ROOT) -> Path:
     """As pip builds it, without an environment to build it in: what it takes is installed for the tests."""
     argv = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps", "--no-index",
-            "--disable-pip-version-check", "--wheel-dir", str(folder), str(ROOT)]  # fmt: skip
+            "--disable-pip-version-check", "--wheel-dir", str(folder), str(source)]  # fmt: skip
     done = subprocess.run(argv, capture_output=True, text=True, timeout=HANG_S, check=False)
     assert done.returncode == 0, done.stderr
     (wheel,) = folder.glob("*.whl")
@@ -118,6 +119,24 @@ def test_the_wheel_holds_all_sources_of_the_c_parts_a_page_a_command_and_what_co
         assert "_WAVETANK_COMPLETE" in (share / place).read_text()
 
 
+def test_a_source_package_builds_a_wheel_of_the_same_files(
+    installed: Installed, tmp_path: Path
+) -> None:
+    argv = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
+    subprocess.run(argv, cwd=ROOT, check=True, capture_output=True, timeout=HANG_S)
+    (source,) = tmp_path.glob("*.tar.gz")
+    wheels = [zipfile.ZipFile(path) for path in (installed.wheel, built_wheel(tmp_path, source))]
+    checksums = [
+        {
+            each.filename: each.CRC
+            for each in wheel.infolist()
+            if not each.filename.endswith("RECORD")
+        }
+        for wheel in wheels
+    ]
+    assert checksums[0] == checksums[1]
+
+
 def test_without_what_builds_the_first_command_says_what_to_install(installed: Installed) -> None:
     """PATH has the interpreter's folder alone: no cmake, no compiler."""
     said = installed.run("trace", "--", "/usr/bin/true", path=str(installed.folder / "venv/bin"))
@@ -131,10 +150,7 @@ def test_the_first_page_runs_as_it_stands_and_its_first_trace_builds_the_c_parts
     installed: Installed,
 ) -> None:
     """Its first block of shell, by an ordinary user, in a clean shell; but for the installation, which was made."""
-    page = (ROOT / "docs/start.md").read_text()
-    block = page.split("## Without root")[1].split("```\n")[1]
-    installation, commands = block.split("\n", 1)
-    assert installation.startswith("pip install . ")
+    commands = first_page.commands()
     assert "C parts: none yet; they are built at first use" in installed.run("--version").stdout
     if not runs_for_nobody("/usr/bin/unshare", "-Urn", "true"):  # no nodes for users here
         commands = commands.replace("wavetank try", ": wavetank try")
