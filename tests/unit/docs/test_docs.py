@@ -125,6 +125,22 @@ def test_every_command_of_ours_is_in_the_documentation() -> None:
     assert missing == []
 
 
+def test_lines_of_shell_take_examples_from_wherever_the_clone_is() -> None:
+    """The reader of a page is in a folder of their own; README alone is read in the clone."""
+    starts = re.compile(
+        r"^ *(?:\$ )?(?:sudo |wavetank |cp |python3? |pip |kubectl |examples/\S+[^/\s]$)"
+    )
+    elsewhere = [
+        f"{page.relative_to(ROOT)}: {line.strip()}"
+        for page in PRESENT
+        if page.parent != ROOT
+        for code in CODE.findall(page.read_text())
+        for line in code.splitlines()
+        if starts.match(line) and re.search(r'(?<!"\$WAVETANK/)examples/', line)
+    ]
+    assert elsewhere == []
+
+
 def test_the_index_of_decisions_names_each_of_them() -> None:
     decisions = ROOT / "docs/decisions"
     index = (decisions / "README.md").read_text()

@@ -32,8 +32,13 @@ LINES = {
     "docs/reference/kernel.md": 4,
     "docs/how-to/trace-my-application.md": 6,
     "docs/how-to/find-slower-storage.md": 4,
+    "docs/how-to/replay-a-kernel.md": 2,
+    "docs/how-to/may-i-trust-the-kernel.md": 3,
+    "docs/concepts/io-time.md": 2,
+    "docs/reference/report.md": 1,
 }
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```|^((?: {4}\S.*\n)+)", re.MULTILINE | re.DOTALL)
+COPY_OF_AN_EXAMPLE = re.compile(r'cp -r "\$WAVETANK/(\S+)" \.')
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```|^((?: {4}\S[^\n]*\n)+)", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +54,13 @@ def given(tmp_path_factory: pytest.TempPathFactory) -> Path:
         _perform(words, folder)
     for copy in ("abyss.model.json", "replay.model.json"):
         shutil.copy(folder / "app.model.json", folder / copy)
-    shutil.copytree(folder / "run.trace", folder / "replay.trace")
+    for name in ("replay", "app", "abyss", "dd"):
+        shutil.copytree(folder / "run.trace", folder / f"{name}.trace")
+    for name in ("nfs", "glusterfs-1", "glusterfs-2"):  # of clusters, which pages have from others
+        shutil.copy(ROOT / f"examples/abyss/clusters/{name}.yaml", folder)
+    (folder / "data").mkdir()
+    for name in ("data/reads1.fastq", "app"):
+        (folder / name).touch(0o755)
     for name in GIVEN_RESULTS:
         shutil.copytree(RESULTS, folder / name)
     (folder / "scratch").mkdir()
@@ -83,8 +94,12 @@ def test_lines_of_a_page_are_performed_as_they_stand(
             continue
         for line in text.replace("\\\n", " ").splitlines():
             words = line.strip().partition("#")[0].strip()
+            if example := COPY_OF_AN_EXAMPLE.fullmatch(words):
+                shutil.copytree(ROOT / example[1], tmp_path / Path(example[1]).name)
             name = words.removeprefix("wavetank ")
             if name != words and PERFORMED.match(name):
+                if made := re.match(r"cluster init .*-o (\S+)", name):
+                    (tmp_path / made[1]).unlink(missing_ok=True)  # it was given to other pages
                 _perform(name, tmp_path)
                 performed.append(name)
     assert len(performed) == LINES[page], performed
