@@ -13,7 +13,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from functools import cached_property
+from typing import (
+    Any,
+    Generic,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    overload,
+    runtime_checkable,
+)
 
 from wavetank.tables.keys import repeated
 from wavetank.tables.words import DASH, change, count, interval_text, money, words
@@ -157,6 +167,28 @@ class Column(Generic[T]):
         return Cell(show(found), found)
 
 
+class RowsOf(Sequence[tuple[Cell, ...]]):
+    """The rows of some items, each made when it is asked for: of thousands people see few, and programs none of theirs."""
+
+    def __init__(self, columns: Sequence[Column[Any]], items: Sequence[Any]) -> None:
+        self._columns, self._items = columns, items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[Cell, ...]: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[tuple[Cell, ...], ...]: ...
+    def __getitem__(self, at: int | slice) -> tuple[Cell, ...] | tuple[tuple[Cell, ...], ...]:
+        if isinstance(at, slice):
+            return tuple(map(self._row, self._items[at]))
+        return self._row(self._items[at])
+
+    def _row(self, item: object) -> tuple[Cell, ...]:
+        return tuple([column.cell(item) for column in self._columns])
+
+
 @dataclass(frozen=True)
 class Table:
     """A table with a name (unique in a report), a title and a caption that says what is counted.
@@ -171,8 +203,8 @@ class Table:
     name: str
     title: str
     columns: tuple[Column[Any], ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    people_rows: tuple[tuple[Cell, ...], ...] | None = None
+    rows: Sequence[tuple[Cell, ...]]
+    people_rows: Sequence[tuple[Cell, ...]] | None = None
     caption: str = ""
     max_rows: int | None = None
     key: str = ""
@@ -187,12 +219,12 @@ class Table:
             raise ValueError(f"table {self.name} has two columns {', '.join(twice)}")
 
     @property
-    def for_people(self) -> tuple[tuple[Cell, ...], ...]:
+    def for_people(self) -> Sequence[tuple[Cell, ...]]:
         """All rows that people may ask for."""
         return self.rows if self.people_rows is None else self.people_rows
 
-    @property
-    def shown(self) -> tuple[tuple[Cell, ...], ...]:
+    @cached_property
+    def shown(self) -> Sequence[tuple[Cell, ...]]:
         """The rows that people see."""
         return self.for_people[: self.max_rows]
 
@@ -302,8 +334,11 @@ class Definition(Generic[T]):
             for column in self.columns
         )
 
-        def rows(items: Iterable[T]) -> tuple[tuple[Cell, ...], ...]:
-            return _drawn(chosen, [tuple(column.cell(item) for column in chosen) for item in items])
+        def rows(items: Iterable[T]) -> Sequence[tuple[Cell, ...]]:
+            made = RowsOf(chosen, tuple(items))
+            if made and not any(column.drawn for column in chosen):
+                return made
+            return _drawn(chosen, made[:])  # the scale of intervals is that of all rows
 
         return Table(
             name or self.name,

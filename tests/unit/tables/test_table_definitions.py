@@ -73,6 +73,22 @@ def test_rows_for_people_may_be_others_and_fewer() -> None:
     assert (len(table.records()), len(table.shown), table.n_left_out) == (5, 2, 1)
 
 
+def test_rows_are_made_for_those_who_ask_for_them() -> None:
+    read: list[int] = []
+
+    def number(item: int) -> int:
+        read.append(item)
+        return item
+
+    numbers = Definition("numbers", "Numbers", (Column("n", "Number", number, kind="integer"),))
+    table = numbers.table(range(5), people=range(10, 15), max_rows=2)
+    assert not read
+    assert [cell.text for (cell,) in table.shown] == ["10", "11"]
+    assert (len(table.rows), len(table.for_people), table.n_left_out) == (5, 5, 3)
+    assert read == [10, 11]
+    assert [row["n"] for row in table.records()] == read[2:] == [0, 1, 2, 3, 4]
+
+
 def test_intervals_of_a_column_are_drawn_on_one_scale() -> None:
     longer = Estimate(median=8.0, low=7.0, high=10.0, values=(8.0,))
     table = DISKS.table([FIRST, Disk("b", 1, longer)])

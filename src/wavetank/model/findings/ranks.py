@@ -57,14 +57,13 @@ def _carriers(requests: Sequence[Requests]) -> tuple[int, ...]:
 
 
 def _by_rank(requests: Sequence[Requests]) -> dict[int, int]:
-    moved: dict[int, int] = defaultdict(int)
-    for one in requests:
-        ranks, inverse = np.unique(one.rank, return_inverse=True)
-        sums = np.zeros(len(ranks), dtype=np.int64)
-        np.add.at(sums, inverse, one.moved)
-        for rank, n in zip(ranks.tolist(), sums.tolist(), strict=True):
-            moved[rank] += n
-    return moved
+    if not requests:
+        return {}
+    rank = np.concatenate([one.rank for one in requests])
+    ranks, inverse = np.unique(rank, return_inverse=True)
+    moved = np.zeros(len(ranks), dtype=np.int64)
+    np.add.at(moved, inverse, np.concatenate([one.moved for one in requests]))
+    return dict(zip(ranks.tolist(), moved.tolist(), strict=True))
 
 
 def _few(io: Io, verb: str, carriers: tuple[int, ...], some: list[Requests]) -> Finding:
@@ -119,14 +118,15 @@ def without_collective_calls(io: Io) -> tuple[tuple[Finding, ...], set[int]]:
             for one in io.requests
             if one.writes == is_write and one.phase.file_id in many and _is_independent(one)
         ]
+        of_file: dict[int, list[Requests]] = defaultdict(list)
+        for one in some:
+            of_file[one.phase.file_id].append(one)
         for joined in by_file(some):
             mean = _mean_piece(joined)
             if mean < GATHERED_BYTES:
                 file_id, level = joined.phase.file_id, joined.phase.level
                 between = mean < SMALL_REQUEST_BYTES and _interleaved(joined)
-                pieces[between, is_write, level] += [
-                    one for one in some if one.phase.file_id == file_id
-                ]
+                pieces[between, is_write, level] += of_file[file_id]
     for (between, is_write, level), some in pieces.items():
         n_pieces = sum(
             int((one.count * np.maximum(one.size // np.maximum(one.piece, 1), 1)).sum())
