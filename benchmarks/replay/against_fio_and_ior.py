@@ -61,7 +61,7 @@ def kernel_of(verb: str, rs: int, ranks: int, total: int, passes: int) -> Kernel
             Program(
                 ranks=(r,),
                 steps=(
-                    FileStep(iop_type="open", file_id=r + 1, handle=0, arg=flags),
+                    FileStep(iop_type="open", file_id=r + 1, handle=0, flags=flags),
                     *(DataStep(ph_id=ph_id[r, n], n=count) for n in range(passes)),
                     FileStep(iop_type="close", file_id=r + 1, handle=0),
                 ),

@@ -260,7 +260,7 @@ def huge(work: Path) -> None:
         pattern=(PatternMember(iop_type="pread", rs=4096, disp=0, dist=None),), offset=(LinearOffsets(a=0, b=0, c=0),),
         exact=True, tick_first=0, tick_last=0, start_s=None, end_s=None, io_time_s=None,
     )  # fmt: skip
-    opening = FileStep(iop_type="open", file_id=1, handle=0, arg=0)
+    opening = FileStep(iop_type="open", file_id=1, handle=0, flags=0)
     for performed in (1, n):
         kernel = Kernel(
             provenance=provenance(), application="huge", model_sha256=f"{performed:064x}", n_ranks=1,

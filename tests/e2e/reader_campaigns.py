@@ -30,7 +30,7 @@ def reader(n_ranks: int, n: int, rs: int, application: str = "reader") -> Kernel
         Program(
             ranks=(rank,),
             steps=(
-                FileStep(iop_type="open", file_id=rank + 1, handle=0, arg=os.O_RDONLY),
+                FileStep(iop_type="open", file_id=rank + 1, handle=0, flags=os.O_RDONLY),
                 DataStep(ph_id=rank + 1, n=n, handle=0),
                 FileStep(iop_type="close", file_id=rank + 1, handle=0),
             ),

@@ -111,7 +111,7 @@ def writers(n_ranks: int, *, read_back: bool = False) -> Model:
         Program(
             ranks=(r,),
             steps=(
-                FileStep(iop_type="open", file_id=r + 1, handle=0, arg=km.O_RDWR | km.O_CREAT),
+                FileStep(iop_type="open", file_id=r + 1, handle=0, flags=km.O_RDWR | km.O_CREAT),
                 DataStep(ph_id=r + 1, n=COUNT),
                 *([DataStep(ph_id=n_ranks + r + 1, n=COUNT)] if read_back else []),
                 FileStep(iop_type="close", file_id=r + 1, handle=0),

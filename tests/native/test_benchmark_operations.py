@@ -61,7 +61,7 @@ def strided(call: str, n_ranks: int = 3) -> km.Model:
                      [km.linear(a=1000, b=n_ranks * 1000)])  # fmt: skip
     flags = km.O_RDONLY if "read" in call else km.O_RDWR | km.O_CREAT
     steps = (
-        FileStep(iop_type="open", file_id=1, handle=0, arg=flags),
+        FileStep(iop_type="open", file_id=1, handle=0, flags=flags),
         DataStep(ph_id=1, n=5),
         FileStep(iop_type="close", file_id=1, handle=0),
     )

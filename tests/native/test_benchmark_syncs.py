@@ -16,7 +16,14 @@ from wavetank.kernel.benchmarks.syncs import SYNCS
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.launchers.registry import launcher
-from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    Program,
+    RepeatStep,
+    Step,
+    given_by_number,
+)
 from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS
@@ -34,7 +41,9 @@ def kernel_of(steps: list[Step], folder: Path, call: str, n_ranks: int) -> Kerne
     opens = "MPI_File_open" if call.startswith("MPI") else "open"
     ranks = tuple(range(n_ranks))
     one = km.phase(1, 1, ranks, 6, [km.member(call, 64, 64)], [km.linear(a=384, b=64)])
-    opening = FileStep(iop_type=opens, file_id=1, handle=0, arg=km.O_RDWR | km.O_CREAT)
+    opening = FileStep(
+        iop_type=opens, file_id=1, handle=0, **given_by_number(opens, km.O_RDWR | km.O_CREAT)
+    )
     closing = FileStep(iop_type=opens.replace("open", "close"), file_id=1, handle=0)
     program = Program(ranks=ranks, steps=(opening, *steps, closing))
     made = km.model(n_ranks, [km.model_file(1, "/s/f", 384 * n_ranks)], [one], [program])

@@ -165,7 +165,10 @@ def test_ranks_that_wait_for_each_other_inside_of_mpi_are_ended_and_named(tmp_pa
     programs = tuple(
         Program(
             ranks=program.ranks,
-            steps=(program.steps[0].model_copy(update={"arg": km.MPI_RDONLY}), *program.steps[1:]),
+            steps=(
+                program.steps[0].model_copy(update={"mpi_mode": km.MPI_RDONLY}),
+                *program.steps[1:],
+            ),
         )
         for program in made.programs
     )

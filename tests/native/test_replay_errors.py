@@ -70,7 +70,7 @@ def test_a_full_disk_is_named(tmp_path):
         pytest.skip("cannot mount a tmpfs here")
     try:
         one = km.phase(1, 1, (0,), 64, [km.member("pwrite", 65536, 65536)], [km.linear(b=65536)])
-        opening = FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_RDWR | km.O_CREAT)
+        opening = FileStep(iop_type="open", file_id=1, handle=0, flags=km.O_RDWR | km.O_CREAT)
         made = km.model(1, [km.model_file(1, "/s/f", 64 * 65536)], [one],
                         [Program(ranks=(0,), steps=(opening, DataStep(ph_id=1, n=64)))])  # fmt: skip
         result, _ = replay(made, tmp_path, "none", prepare=False)

@@ -21,7 +21,7 @@ from wavetank.model.document.program import DataStep, FileStep, Program
 
 MIB = 2**20
 COUNT = 24
-OPEN = FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_RDWR | km.O_CREAT)
+OPEN = FileStep(iop_type="open", file_id=1, handle=0, flags=km.O_RDWR | km.O_CREAT)
 CLOSE = FileStep(iop_type="close", file_id=1, handle=0)
 
 

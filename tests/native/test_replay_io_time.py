@@ -43,7 +43,7 @@ UNFLUSHED = ReplayOptions(flush="none", timeout_s=HANG_S)
 
 
 def opened(file_id: int = 1, flags: int = km.O_RDWR | km.O_CREAT) -> FileStep:
-    return FileStep(iop_type="open", file_id=file_id, handle=0, arg=flags)
+    return FileStep(iop_type="open", file_id=file_id, handle=0, flags=flags)
 
 
 def call(name: str, file_id: int = 1, **more) -> FileStep:
@@ -59,8 +59,8 @@ def writes(ph_id: int, rank: int, count: int, file_id: int | None = None):
 
 def renamed(before: int, after: int) -> tuple[FileStep, FileStep]:
     return (
-        FileStep(iop_type="rename", file_id=before, handle=-1, arg=0),
-        FileStep(iop_type="rename", file_id=after, handle=-1, arg=1),
+        FileStep(iop_type="rename", file_id=before, handle=-1),
+        FileStep(iop_type="rename", file_id=after, handle=-1, new_name=True),
     )
 
 
@@ -193,7 +193,7 @@ WRITTEN = 4 * SIZE
         ((opened(), DataStep(ph_id=1, n=3), call("fsync"), DataStep(ph_id=1, n=1), call("close")), SIZE),
         ((opened(flags=km.O_RDWR | km.O_CREAT | O_SYNC), DataStep(ph_id=1, n=4), call("close")), 0),
         ((opened(), DataStep(ph_id=1, n=4), call("close"), call("unlink")), 0),
-        ((opened(), DataStep(ph_id=1, n=4), call("ftruncate", arg=1000), call("close")), 1000),
+        ((opened(), DataStep(ph_id=1, n=4), call("ftruncate", new_size=1000), call("close")), 1000),
     ],
 )  # fmt: skip
 def test_what_no_later_call_brought_to_storage_is_told(tmp_path, steps, left):

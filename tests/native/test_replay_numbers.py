@@ -42,7 +42,7 @@ def writes_and_reads(n_ranks: int) -> km.Model:
                 )
             )
         steps = (
-            FileStep(iop_type="open", file_id=rank + 1, handle=0, arg=km.O_RDWR | km.O_CREAT),
+            FileStep(iop_type="open", file_id=rank + 1, handle=0, flags=km.O_RDWR | km.O_CREAT),
             DataStep(ph_id=2 * rank + 1, n=n),
             SyncStep(communicator=0),
             DataStep(ph_id=2 * rank + 2, n=n),

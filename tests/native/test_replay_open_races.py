@@ -53,7 +53,7 @@ def exists(folder: Path, times: int) -> str:
 def created(flags: int):
     phase = km.phase(1, 1, (0,), 4, [km.member("write", 100, 100)], [km.linear(b=100)])
     steps = (
-        FileStep(iop_type="open", file_id=1, handle=0, arg=flags),
+        FileStep(iop_type="open", file_id=1, handle=0, flags=flags),
         DataStep(ph_id=1, n=4),
         FileStep(iop_type="close", file_id=1, handle=0),
     )

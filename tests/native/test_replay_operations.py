@@ -99,7 +99,7 @@ def one_rank(steps, phases=None, before: int | None = None, size: int = 4096):
     )
 
 
-OPEN = FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_RDWR | km.O_CREAT)
+OPEN = FileStep(iop_type="open", file_id=1, handle=0, flags=km.O_RDWR | km.O_CREAT)
 CLOSE = FileStep(iop_type="close", file_id=1, handle=0)
 
 
@@ -107,7 +107,7 @@ def test_metadata_calls_are_made(tmp_path):
     steps = (
         OPEN, DataStep(ph_id=1, n=4),
         *(FileStep(iop_type=name, file_id=1, handle=0) for name in ("fsync", "fdatasync", "fstat", "stat", "access")),
-        FileStep(iop_type="ftruncate", file_id=1, handle=0, arg=2500), CLOSE,
+        FileStep(iop_type="ftruncate", file_id=1, handle=0, new_size=2500), CLOSE,
     )  # fmt: skip
     result, root = replay(one_rank(steps), tmp_path, "none")
     assert result.status == "ok", result.failure
@@ -117,7 +117,7 @@ def test_metadata_calls_are_made(tmp_path):
 
 def test_a_seek_to_the_next_operation_is_made_as_one_call(tmp_path):
     one = km.phase(1, 1, (0,), 3, [km.member("write", 10, 100)], [km.linear(b=100, c=50)])
-    seek = FileStep(iop_type="lseek", file_id=1, handle=0, arg=0)
+    seek = FileStep(iop_type="lseek", file_id=1, handle=0, origin=0)
     steps = (OPEN, RepeatStep(times=3, steps=(seek, DataStep(ph_id=1, n=1))), CLOSE)
     result, root = replay(one_rank(steps, [one]), tmp_path, "none")
     assert result.settings["extra_seeks"] == "0"
@@ -134,7 +134,7 @@ def test_a_loop_of_open_write_close_opens_each_time(tmp_path):
 
 
 def test_an_open_that_failed_in_the_traced_run_may_fail_again(tmp_path):
-    probe = FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_RDONLY, error=2)
+    probe = FileStep(iop_type="open", file_id=1, handle=0, flags=km.O_RDONLY, error=2)
     result, _ = replay(one_rank((probe, OPEN, DataStep(ph_id=1, n=4), CLOSE)), tmp_path, "none")
     assert result.status == "ok", result.failure
 
@@ -146,7 +146,7 @@ def test_a_file_that_was_open_before_the_trace_began_is_opened(tmp_path):
 
 
 def test_appended_writes_need_no_seeks(tmp_path):
-    appending = OPEN.model_copy(update={"arg": km.O_WRONLY | km.O_CREAT | 0o2000})
+    appending = OPEN.model_copy(update={"flags": km.O_WRONLY | km.O_CREAT | 0o2000})
     one = km.phase(1, 1, (0,), 4, [km.member("write", 10, 10)], [km.linear(b=10)])
     steps = (appending, DataStep(ph_id=1, n=2), CLOSE, appending, DataStep(ph_id=1, n=2), CLOSE)
     result, root = replay(one_rank(steps, [one]), tmp_path, "none")
@@ -186,7 +186,7 @@ def test_every_blocking_mpi_io_transfer_is_performed(tmp_path, name, how):
         for i, v in ((1, "write"), (2, "read"))
     ]  # fmt: skip
     opening = FileStep(
-        iop_type="MPI_File_open", file_id=1, handle=0, arg=km.MPI_CREATE_RDWR, communicator=0
+        iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=km.MPI_CREATE_RDWR, communicator=0
     )
     closing = FileStep(iop_type="MPI_File_close", file_id=1, handle=0)
     steps = (opening, DataStep(ph_id=1, n=3), closing, opening, DataStep(ph_id=2, n=3), closing)
@@ -222,7 +222,7 @@ def test_calls_that_are_completed_later_are_completed_and_counted(tmp_path, name
         for i, verb in ((1, "write"), (2, "read"))
     ]  # fmt: skip
     opening = FileStep(
-        iop_type="MPI_File_open", file_id=1, handle=0, arg=km.MPI_CREATE_RDWR, communicator=0
+        iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=km.MPI_CREATE_RDWR, communicator=0
     )
     closing = FileStep(iop_type="MPI_File_close", file_id=1, handle=0)
     # nonblocking writes are completed two at a time, everything else one at a time

@@ -13,7 +13,15 @@ from wavetank.kernel.execution.replay import ReplayOptions
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase, Run
-from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    Program,
+    RepeatStep,
+    Step,
+    SyncStep,
+    given_by_number,
+)
 
 VERIFY = ReplayOptions(verify=True, timeout_s=HANG_S)
 NEW = km.O_RDWR | km.O_CREAT
@@ -27,12 +35,12 @@ def at(number: int, call: str, rs: int, offset: int, rank: int = 0, nrep: int = 
     )
 
 
-def opened(arg: int = NEW, handle: int = 0) -> FileStep:
-    return FileStep(iop_type="open", file_id=1, handle=handle, arg=arg)
+def opened(flags: int = NEW, handle: int = 0) -> FileStep:
+    return FileStep(iop_type="open", file_id=1, handle=handle, flags=flags)
 
 
-def on_file(call: str, arg: int = 0) -> FileStep:
-    return FileStep(iop_type=call, file_id=1, handle=0, arg=arg)
+def on_file(call: str, number: int = 0) -> FileStep:
+    return FileStep(iop_type=call, file_id=1, handle=0, **given_by_number(call, number))
 
 
 def data(number: int, n: int = 1) -> DataStep:

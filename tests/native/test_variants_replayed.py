@@ -46,7 +46,7 @@ def independent(through_views: bool = False) -> Model:
             for number, call in enumerate(("MPI_File_write_at", "MPI_File_read_at"), 1)
         ]
         steps = (
-            FileStep(iop_type="MPI_File_open", file_id=1, handle=0, arg=km.MPI_CREATE_RDWR),
+            FileStep(iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=km.MPI_CREATE_RDWR),
             DataStep(ph_id=1, n=6),
             FileStep(iop_type="MPI_File_sync", file_id=1, handle=0),
             DataStep(ph_id=2, n=6),
@@ -79,7 +79,7 @@ def strided() -> Model:
         for number, call in enumerate(("pwrite", "pread"), 1)
     ]
     steps = (
-        FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_RDWR | km.O_CREAT),
+        FileStep(iop_type="open", file_id=1, handle=0, flags=km.O_RDWR | km.O_CREAT),
         DataStep(ph_id=1, n=8),
         DataStep(ph_id=2, n=8),
         FileStep(iop_type="close", file_id=1, handle=0),

@@ -1,7 +1,7 @@
 """What calls are given beside bytes, a place and a file view: what the one number says that each may be given.
 
-In a trace the number is in the column of its meaning, see ``schema.CallDetails``. Steps of models and kernels keep it as it
-is, and so do the files of a trace: ARGUMENTS says of each call what it means there.
+In a trace the number is in the column of its meaning, see ``schema.CallDetails``, and in steps of models and kernels in the
+field of that name. The files of a trace and the plan of a replay keep it as it is: ARGUMENTS says of each call what it means.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ ARGUMENTS: Mapping[str, Argument] = MappingProxyType(
         },
     }
 )
-"""By the name of a call what its number, and ``FileStep.arg`` of models, says of it. That of all others is 0."""
+"""By the name of a call what its number says of it, and which field of a step it is in. That of all others is 0."""
 ON_TWO_NAMES = frozenset(name for name, said in ARGUMENTS.items() if said is Argument.NEW_NAME)
 """Calls of which there are two rows, and two steps: the old name, then the new one."""
 

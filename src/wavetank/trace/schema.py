@@ -102,7 +102,7 @@ class CallDetails:
 
     @property
     def number(self) -> Int64Array:
-        """The one number that a call was given: ``FileStep.arg`` of models. Of each set the one that ``Argument`` names."""
+        """The one number that a call was given: ``FileStep.number`` of models. Of each set the one that ``Argument`` names."""
         found: Int64Array = np.sum([getattr(self, name) for name in NUMBERS], axis=0)
         return found
 

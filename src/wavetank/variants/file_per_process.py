@@ -14,7 +14,7 @@ from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.document.step_walks import changed_steps, file_steps, plain_steps
-from wavetank.trace.arguments import MpiMode
+from wavetank.trace.arguments import ARGUMENTS, MpiMode
 from wavetank.trace.schema import Int64Array
 from wavetank.variants.base import DoesNotApplyError, Turned, require_word
 from wavetank.variants.extents import merged, ranks_extents
@@ -252,7 +252,8 @@ class _Maker:
             if step.iop_type in _CREATE and step.file_id not in is_made:
                 is_made.add(step.file_id)
                 if split.file.role == "output":
-                    update["arg"] = step.arg | _CREATE[step.iop_type]
+                    given = ARGUMENTS[step.iop_type].value  # flags or MPI mode
+                    update[given] = getattr(step, given) | _CREATE[step.iop_type]
             return step.model_copy(update=update)
 
         return Program(ranks=(rank,), steps=changed_steps(program.steps, change))

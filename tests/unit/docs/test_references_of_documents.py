@@ -20,6 +20,7 @@ from wavetank.model.document.metadata import MetadataPhase
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import PatternMember, Phase
 from wavetank.trace.index import IndexFile, IndexRank, TraceIndex
+from wavetank.trace.schema import NUMBERS
 
 # By page and heading, the record whose fields have paragraphs there.
 RECORDS: dict[tuple[str, str], type[Record]] = {
@@ -36,8 +37,10 @@ RECORDS: dict[tuple[str, str], type[Record]] = {
     ("trace-format", "## Ranks of the index"): IndexRank,
     ("trace-format", "## Files of the index"): IndexFile,
 }
+GIVEN = ("model", "## What calls were given")
 FIELDS = [
-    (*place, name, info) for place, record in RECORDS.items() for name, info in record.model_fields.items()
+    *((*place, name, info) for place, record in RECORDS.items() for name, info in record.model_fields.items()),
+    *((*GIVEN, name, program.FileStep.model_fields[name]) for name in NUMBERS),
 ]  # fmt: skip
 IDS = [f"{page} {heading[3:]}: {name}" for page, heading, name, _ in FIELDS]
 EXAMPLE = re.compile(r"Example: `([^`]+)`")
@@ -50,6 +53,10 @@ ELSEWHERE = re.compile(
 def test_each_field_has_a_paragraph_and_each_paragraph_a_field(page: str, heading: str) -> None:
     named = [name for name, _ in paragraphs(page, heading)]
     assert sorted(named) == sorted(RECORDS[page, heading].model_fields)
+
+
+def test_each_thing_that_calls_were_given_has_a_paragraph() -> None:
+    assert [name for name, _ in paragraphs(*GIVEN)] == list(NUMBERS)
 
 
 @pytest.mark.parametrize(("page", "heading", "name", "info"), FIELDS, ids=IDS)

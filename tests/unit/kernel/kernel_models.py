@@ -18,7 +18,15 @@ from wavetank.model.document.phase import (
     Run,
     Series,
 )
-from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, Step, SyncStep
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    PauseStep,
+    Program,
+    Step,
+    SyncStep,
+    given_by_number,
+)
 
 O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_TRUNC = 0, 1, 2, 0o100, 0o200, 0o1000
 MPI_CREATE_RDWR, MPI_RDONLY = 1 | 8, 2
@@ -99,7 +107,7 @@ def abyss(size: int = 1_000_000, rs: int = 8191, n_ranks: int = 4) -> Model:
 
     def reader(rank: int) -> Program:
         steps: tuple[Step, ...] = (
-            FileStep(iop_type="open", file_id=rank + 1, handle=0, arg=O_RDONLY),
+            FileStep(iop_type="open", file_id=rank + 1, handle=0, flags=O_RDONLY),
             DataStep(ph_id=rank + 1, n=count, null_seeks=3 * count),
             FileStep(iop_type="read", file_id=rank + 1, handle=0, size=rs, offset=size),
             FileStep(iop_type="close", file_id=rank + 1, handle=0),
@@ -138,7 +146,7 @@ def btio(steps: int = 40, rs: int = 960, piece: int = 480, n_ranks: int = 4) -> 
 
     def program(rank: int) -> Program:
         opening = FileStep(
-            iop_type="MPI_File_open", file_id=1, handle=0, arg=MPI_CREATE_RDWR, communicator=0
+            iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=MPI_CREATE_RDWR, communicator=0
         )
         closing = FileStep(iop_type="MPI_File_close", file_id=1, handle=0)
         view = FileStep(iop_type="MPI_File_set_view", file_id=1, handle=0, view_id=rank)
@@ -153,7 +161,7 @@ def btio(steps: int = 40, rs: int = 960, piece: int = 480, n_ranks: int = 4) -> 
             ranks=(rank,),
             steps=(
                 opening, view, *writes, closing,
-                opening.model_copy(update={"arg": MPI_RDONLY}), view, DataStep(ph_id=steps + 1, n=steps), closing,
+                opening.model_copy(update={"mpi_mode": MPI_RDONLY}), view, DataStep(ph_id=steps + 1, n=steps), closing,
             ),
         )  # fmt: skip
 
@@ -180,7 +188,7 @@ def file_per_process(n_ranks: int = 4, rs: int = 65536, count: int = 8) -> Model
                 ranks=(r,),
                 steps=(
                     FileStep(
-                        iop_type="open", file_id=r + 1, handle=0, arg=O_RDWR | O_CREAT | O_TRUNC
+                        iop_type="open", file_id=r + 1, handle=0, flags=O_RDWR | O_CREAT | O_TRUNC
                     ),
                     DataStep(ph_id=2 * r + 1, n=count),
                     FileStep(iop_type="fsync", file_id=r + 1, handle=0),
@@ -199,7 +207,7 @@ def read_write_three_times(rs: int = 4096) -> Model:
     program = Program(
         ranks=(0,),
         steps=(
-            FileStep(iop_type="open", file_id=1, handle=0, arg=O_RDWR),
+            FileStep(iop_type="open", file_id=1, handle=0, flags=O_RDWR),
             DataStep(ph_id=1, n=1),
             DataStep(ph_id=1, n=1, single=True),
             FileStep(iop_type="fsync", file_id=1, handle=0),
@@ -222,7 +230,7 @@ def irregular(n_ranks: int = 1) -> Model:
     program = Program(
         ranks=tuple(range(n_ranks)),
         steps=(
-            FileStep(iop_type="open", file_id=1, handle=0, arg=O_RDONLY),
+            FileStep(iop_type="open", file_id=1, handle=0, flags=O_RDONLY),
             DataStep(ph_id=1, n=3),
             FileStep(iop_type="close", file_id=1, handle=0),
         ),
@@ -266,7 +274,7 @@ def at_random(n: int = 64, rs: int = 4096, n_ranks: int = 1, calls: tuple[str, .
     opens = "MPI_File_open" if calls[0].startswith("MPI") else "open"
     flags = MPI_CREATE_RDWR if opens != "open" else O_RDWR | O_CREAT
     steps: tuple[Step, ...] = (
-        FileStep(iop_type=opens, file_id=1, handle=0, arg=flags),
+        FileStep(iop_type=opens, file_id=1, handle=0, **given_by_number(opens, flags)),
         *(DataStep(ph_id=one.ph_id, n=n) for one in phases),
         FileStep(iop_type=opens.replace("open", "close"), file_id=1, handle=0),
     )

@@ -21,7 +21,7 @@ from variant_bytes import performed, places_in_file
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.document.model import View
-from wavetank.model.document.program import DataStep, FileStep, Program
+from wavetank.model.document.program import DataStep, FileStep, Program, given_by_number
 from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.make import make_variant
@@ -43,7 +43,10 @@ def shared(calls=("pwrite", "pread"), n_ranks=3, rs=16, count=5, a=80, b=16, bef
     opens = "MPI_File_open" if mpi else "open"
     steps = (
         FileStep(
-            iop_type=opens, file_id=1, handle=0, arg=MPI_CREATE_RDWR if mpi else O_RDWR | O_CREAT
+            iop_type=opens,
+            file_id=1,
+            handle=0,
+            **given_by_number(opens, MPI_CREATE_RDWR if mpi else O_RDWR | O_CREAT),
         ),
         *(DataStep(ph_id=one.ph_id, n=count) for one in phases),
         FileStep(iop_type="MPI_File_close" if mpi else "close", file_id=1, handle=0),
@@ -117,7 +120,7 @@ def test_each_rank_opens_its_mpi_file_alone_and_without_a_view(kernel_of):
 def test_ranks_that_opened_what_another_made_make_their_own(kernel_of):
     made = shared(("pwrite",))
     (program,) = made.programs
-    plain = program.steps[0].model_copy(update={"arg": O_WRONLY})
+    plain = program.steps[0].model_copy(update={"flags": O_WRONLY})
     programs = (
         Program(ranks=(0,), steps=program.steps),
         Program(ranks=(1, 2), steps=(plain, *program.steps[1:])),
@@ -126,18 +129,18 @@ def test_ranks_that_opened_what_another_made_make_their_own(kernel_of):
         kernel_of(made.model_copy(update={"programs": programs})), "file-per-process"
     )
     opens = [
-        step.arg
+        step.flags
         for program in variant.programs
         for step, _ in flat(program.steps)
         if isinstance(step, FileStep) and step.iop_type == "open"
     ]
-    assert len(opens) == 3 and all(arg & O_CREAT for arg in opens)
+    assert len(opens) == 3 and all(flags & O_CREAT for flags in opens)
 
 
 def with_step(name):
     made = shared()
     (program,) = made.programs
-    more = FileStep(iop_type=name, file_id=1, handle=0, arg=100)
+    more = FileStep(iop_type=name, file_id=1, handle=0, **given_by_number(name, 100))
     steps = (*program.steps[:-1], more, program.steps[-1])
     return made.model_copy(update={"programs": (Program(ranks=program.ranks, steps=steps),)})
 

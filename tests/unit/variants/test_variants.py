@@ -54,7 +54,7 @@ def independent(n_ranks=4, rs=512, count=6, call="MPI_File_write_at", **more):
         phase(2, 1, ranks, count, [member(reading, rs, rs)], [linear(a=rs * count, b=rs)], **more),
     ]
     steps = (
-        FileStep(iop_type="MPI_File_open", file_id=1, handle=0, arg=MPI_CREATE_RDWR),
+        FileStep(iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=MPI_CREATE_RDWR),
         DataStep(ph_id=1, n=count),
         FileStep(iop_type="MPI_File_sync", file_id=1, handle=0),
         DataStep(ph_id=2, n=count),
@@ -396,7 +396,7 @@ def test_ranks_whose_lists_merge_differently_stay(kernel_of):
     lists = ListedOffsets(runs=(of((0, 10, 50, 70)), of((100, 120, 140, 160))))
     one = phase(1, 1, (0, 1), 4, [member("pread", 10)], [lists], 80)
     steps = (
-        FileStep(iop_type="open", file_id=1, handle=0, arg=O_RDONLY),
+        FileStep(iop_type="open", file_id=1, handle=0, flags=O_RDONLY),
         DataStep(ph_id=1, n=4),
         FileStep(iop_type="close", file_id=1, handle=0),
     )

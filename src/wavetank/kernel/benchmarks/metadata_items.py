@@ -117,7 +117,7 @@ class _Rank:
                 return  # the new name counts
             kind, objects = RENAME, "directories"
         if step.iop_type == "open" and not folder:
-            kind, objects = CREATE if step.open_flags & os.O_CREAT else READ, "files"
+            kind, objects = CREATE if step.flags & os.O_CREAT else READ, "files"
         if kind is not None and not step.error and count == 1:
             self._item(kind, objects or ("directories" if folder else "files"), name, step)
         elif step.iop_type in _BESIDE and not folder and not step.error:

@@ -24,7 +24,7 @@ class Failures:
         if not calls.is_performed(step):
             self._left_out[what] += times * step.count
             return False
-        if calls.by_the_filter(step.iop_type, step.error) and not step.is_new_name:
+        if calls.by_the_filter(step.iop_type, step.error) and not step.new_name:
             self._by_the_filter[what] += times * step.count
         return True
 

@@ -21,7 +21,6 @@ from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.document.step_walks import Around, changed_among, file_steps
 from wavetank.tables.words import phases_text
-from wavetank.trace.arguments import Argument
 
 _LARGEST_REQUEST = 1 << 30
 """bytes: a request of more needs as much memory; if it moved less, it is made that much smaller"""
@@ -133,7 +132,7 @@ class Selection:
         if not self._failures.takes(step, times):
             return False
         self._file_calls.add(step.iop_type)
-        self._gives_times |= step.given(Argument.TIMES_GIVEN) != 0
+        self._gives_times |= step.times_given != 0
         return True
 
     def not_reproduced(self) -> list[str]:

@@ -49,7 +49,7 @@ def _with_opens(program: Program, missing: dict[int, list[Phase]]) -> list[Progr
             ranks=tuple(ranks),
             steps=(
                 *(
-                    FileStep(iop_type="MPI_File_open", file_id=file_id, handle=0, arg=_mode(missing[file_id]))
+                    FileStep(iop_type="MPI_File_open", file_id=file_id, handle=0, mpi_mode=_mode(missing[file_id]))
                     for file_id in used
                 ),
                 *program.steps,

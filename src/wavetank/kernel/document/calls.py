@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from wavetank.model.document.program import FileStep
 from wavetank.model.events.file_identity import NAMED_OPS
 from wavetank.trace import arguments
-from wavetank.trace.arguments import Argument
 
 COPIES = frozenset({"copy_file_range", "copy_file_range_to", "sendfile", "sendfile_to"})
 """Two calls of a kernel each: the side that is read, then the side that is written."""
@@ -100,8 +99,8 @@ def is_performed(step: FileStep) -> bool:
     if name == "readlink":  # of what is no link, or is not there
         return error in (errno.EINVAL, errno.ENOENT)
     if name == "lseek":
-        return error == (errno.ENXIO if step.given(Argument.ORIGIN) > os.SEEK_END else errno.EINVAL)
-    return name == "ftruncate" and error == errno.EINVAL and step.given(Argument.NEW_SIZE) < 0
+        return error == (errno.ENXIO if step.origin > os.SEEK_END else errno.EINVAL)
+    return name == "ftruncate" and error == errno.EINVAL and step.new_size < 0
 
 
 def by_the_filter(name: str, error: int) -> bool:

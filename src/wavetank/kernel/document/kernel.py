@@ -309,8 +309,9 @@ class Kernel(Document):
     """A kernel of one model."""
 
     kind: ClassVar[str] = "kernel"
-    version: ClassVar[int] = 6  # 5: files with members; 6: these in the application's directories
-    older: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 5)
+    # 5: files with members; 6: these in the application's directories; 7: what calls were given by name
+    version: ClassVar[int] = 7
+    older: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 5, 6)
     error: ClassVar[type[WavetankError]] = KernelError
 
     application: str

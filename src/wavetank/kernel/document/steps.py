@@ -23,18 +23,18 @@ def are_of_one_call(old: Step | None, new: Step | None) -> bool:
         and isinstance(new, FileStep)
         and old.iop_type == new.iop_type
         and old.is_old_name
-        and new.is_new_name
+        and new.new_name
     )
 
 
 def may_make(step: FileStep) -> bool:
     """Whether a call opens a file, and makes it if it is not there."""
-    return bool(step.open_flags & os.O_CREAT or step.mpi_mode & MpiMode.CREATE)
+    return bool(step.flags & os.O_CREAT or step.mpi_mode & MpiMode.CREATE)
 
 
 def is_nameless(step: FileStep) -> bool:
     """Whether a call opens a file that has no name, by O_TMPFILE."""
-    return step.open_flags & os.O_TMPFILE == os.O_TMPFILE
+    return step.flags & os.O_TMPFILE == os.O_TMPFILE
 
 
 def looks_up(step: FileStep) -> bool:

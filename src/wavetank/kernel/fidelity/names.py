@@ -175,7 +175,7 @@ class _Names:
             return
         if not may_make(step):
             self._need(step.iop_type, name, True)
-        elif step.open_flags & os.O_EXCL or step.mpi_mode & MpiMode.EXCL:
+        elif step.flags & os.O_EXCL or step.mpi_mode & MpiMode.EXCL:
             self._need(step.iop_type, name, False)
         self._there[name] = None if step.mpi_mode & MpiMode.DELETE_ON_CLOSE else True
 

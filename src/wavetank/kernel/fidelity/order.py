@@ -158,7 +158,9 @@ class _ModelSteps:
             asked = {"offset": step.offset, "size": bytes_asked(step)}
             return FileStep(iop_type=name, handle=step.handle, **asked, **told)
         if is_pair:
-            return FileStep(iop_type=name, handle=-1, arg=step.arg, name=step.name, **told)
+            return FileStep(
+                iop_type=name, handle=-1, new_name=step.new_name, name=step.name, **told
+            )
         communicator = self._communicators.of_open(step)
         return step.model_copy(update={"iop_type": name, "size": 0, "communicator": communicator})
 
@@ -227,7 +229,6 @@ class _Entries:
             return [entry] if entry["steps"] else []
         if isinstance(step, FileStep):
             entry["name"] = None if step.iop_type in calls.DATA else self._name(step)
-            entry["arg"] *= step.iop_type != "MPI_Wait"  # the plan's own there: see step_lines.py
         if step.step == "pause":
             entry["seconds"] = round(step.seconds * 1e9)
         return [entry]

@@ -16,7 +16,6 @@ from wavetank.kernel.document.steps import OPENS, is_nameless, looks_up, may_mak
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.document.step_walks import PlainStep, flat
-from wavetank.trace.arguments import Argument
 
 _CHANGING = frozenset({"truncate", "ftruncate", "fallocate", "unlink", "rmdir", "rename"})
 
@@ -80,10 +79,10 @@ class Evidence:
             return
         self.is_used = True
         self.is_opened |= step.iop_type in OPENS
-        self.flags |= step.open_flags
+        self.flags |= step.flags
         if step.iop_type == "mmap":
-            self.mapped_bytes = max(self.mapped_bytes, step.given(Argument.LENGTH))
-        self.changes |= step.iop_type in _CHANGING or bool(step.open_flags & os.O_TRUNC)
+            self.mapped_bytes = max(self.mapped_bytes, step.length)
+        self.changes |= step.iop_type in _CHANGING or bool(step.flags & os.O_TRUNC)
         if not told and _needs(step):
             self.needed_by.add(rank)
         if _makes(step):
@@ -93,11 +92,11 @@ class Evidence:
 def _is_of_folders(step: FileStep) -> bool:
     if step.iop_type == "mkdir":
         return step.error in (0, errno.EEXIST)
-    return not step.error and (step.iop_type == "rmdir" or step.given(Argument.REMOVAL) != 0)
+    return not step.error and (step.iop_type == "rmdir" or step.removal != 0)
 
 
 def _makes(step: FileStep) -> bool:
-    makes = is_nameless(step) or may_make(step) or step.is_new_name
+    makes = is_nameless(step) or may_make(step) or step.new_name
     return makes or step.iop_type in ("mkdir", "mknod")
 
 

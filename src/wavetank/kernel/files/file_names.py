@@ -55,13 +55,13 @@ def uses_of_names(programs: Sequence[Program], several: Collection[int] = ()) ->
                 continue
             uses = found.setdefault(step.file_id, Uses())
             name = name_of_member(step.name) if step.file_id in several else step.name
-            if step.is_new_name and (step.file_id, name) not in used:
+            if step.new_name and (step.file_id, name) not in used:
                 uses.linked.add(name)
             if may_make(step):
                 uses.created.add(name)
             if removes(step):
                 uses.gone.add(name)
-            if step.iop_type in _LEADING and not step.is_new_name:
+            if step.iop_type in _LEADING and not step.new_name:
                 used.add((step.file_id, name))
     return found
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 
 from wavetank.model.document.program import FileStep, Step
 from wavetank.model.document.step_walks import flat
-from wavetank.trace.arguments import Argument
 
 _MAKE_HOLES = frozenset({"truncate", "ftruncate", "fallocate"})
 
@@ -31,9 +30,9 @@ def holes_missed(steps: Sequence[Step], sizes: Mapping[int, int]) -> Counter[int
     for step, times in flat(steps):
         if not isinstance(step, FileStep) or step.error:
             continue
-        if step.iop_type in _MAKE_HOLES or step.open_flags & os.O_TRUNC:
+        if step.iop_type in _MAKE_HOLES or step.flags & os.O_TRUNC:
             changed.add(step.file_id)
-        elif step.given(Argument.ORIGIN) == os.SEEK_HOLE and step.file_id not in changed:
+        elif step.origin == os.SEEK_HOLE and step.file_id not in changed:
             is_inside = step.offset is not None and step.offset < sizes.get(step.file_id, 0)
             found[step.file_id] += times * is_inside
     return +found

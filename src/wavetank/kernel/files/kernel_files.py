@@ -134,7 +134,7 @@ def _made_by_name(programs: Sequence[Program]) -> set[int]:
             if step.error or step.file_id in seen:
                 continue
             seen.add(step.file_id)
-            if step.is_new_name or step.iop_type in ("mkdir", "mknod"):
+            if step.new_name or step.iop_type in ("mkdir", "mknod"):
                 made.add(step.file_id)
     return made
 

@@ -10,7 +10,6 @@ from wavetank.kernel.document.steps import may_make, removes
 from wavetank.kernel.files.turns import FileNames, Turns
 from wavetank.model.document.program import FileStep, Program, RepeatStep, Step
 from wavetank.model.document.step_walks import file_steps, in_order
-from wavetank.trace.arguments import Argument
 
 _DOTS = 2  # "." and ".." are entries too
 
@@ -81,7 +80,7 @@ class _Listings:
         inside = list(file_steps(repeat.steps))
         if any(step.file_id in self._several for step in inside):
             return repeat.times
-        return 1 if any(step.given(Argument.AT_END) for step in inside) else None
+        return 1 if any(step.at_end for step in inside) else None
 
     def _see(self, step: FileStep, times: int) -> None:
         for name, count in self._turns.calls(step):  # a call that fails is a turn too
@@ -92,11 +91,11 @@ class _Listings:
         folder = name.rpartition("/")[0]
         if step.iop_type == "open":
             self._read[step.file_id, step.handle] = 0
-        if may_make(step) or step.is_new_name or step.iop_type in ("mkdir", "mknod"):
+        if may_make(step) or step.new_name or step.iop_type in ("mkdir", "mknod"):
             self._inside[folder].add(name)
         elif removes(step):
             self._inside[folder].discard(name)
-        elif step.given(Argument.AT_END):
+        elif step.at_end:
             read = self._read.pop((step.file_id, step.handle), 0)
             self.missing.setdefault(step.file_id, read - _DOTS - len(self._inside[name]))
         elif step.iop_type == "readdir":

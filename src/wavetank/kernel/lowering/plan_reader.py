@@ -25,6 +25,7 @@ from wavetank.model.document.program import (
     RepeatStep,
     Step,
     SyncStep,
+    given_by_number,
 )
 from wavetank.trace.schema import Int64Array
 
@@ -277,7 +278,7 @@ def _steps(plan: PlannedRun, lines: Iterator[str], known: dict[str, list[Step]])
 
 _FIELDS: dict[str, tuple[type[DataStep | FileStep | SyncStep], str]] = {
     "data": (DataStep, "ph_id n handle single null_seeks"),
-    "do": (FileStep, "iop_type file_id handle arg offset view_id communicator error count info_id name"),
+    "do": (FileStep, "iop_type file_id handle number offset view_id communicator error count info_id name"),
     "empty": (FileStep, "iop_type file_id handle offset size count error"),
     "sync": (SyncStep, "communicator count"),
 }  # fmt: skip
@@ -290,7 +291,7 @@ def _step(plan: PlannedRun, kind: str, words: list[str]) -> list[Any]:
     if kind == "pair":  # counted with the second name
         call, old, old_name, new, new_name, error = words
         either = FileStep(iop_type=call, file_id=int(old), handle=-1, error=int(error))
-        second = {"file_id": int(new), "name": int(new_name), "arg": 1}
+        second = {"file_id": int(new), "name": int(new_name), "new_name": True}
         return [
             either.model_copy(update={"name": int(old_name), "count": 0}),
             either.model_copy(update=second),
@@ -299,6 +300,8 @@ def _step(plan: PlannedRun, kind: str, words: list[str]) -> list[Any]:
         record, fields = _FIELDS[kind]
         each = zip(fields.split(), words, strict=True)
         values: dict[str, Any] = {field: _value(field, word) for field, word in each}
+        if "number" in values:
+            values |= given_by_number(values["iop_type"], values.pop("number"))
         _require_rows(plan, values)
         return [record(**values)]
     return [OwnStep((kind, *words))]

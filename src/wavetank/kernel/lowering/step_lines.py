@@ -148,12 +148,12 @@ class ProgramLines:
         if self._old_name is not None and name in calls.ON_TWO_NAMES:
             (old, old_name), self._old_name = self._old_name, None
             return f"pair {name} {old} {old_name} {step.file_id} {step.name} {step.error}"
-        arg = step.arg
+        number = step.number
         if name == "MPI_Wait":
-            arg = int(step.file_id in self._one_by_one)
-        # Negative offsets and arguments have no meaning here; "-" is what the plan writes for unknown.
+            number = int(step.file_id in self._one_by_one)
+        # Negative offsets and numbers have no meaning here; "-" is what the plan writes for unknown.
         return (
-            f"do {name} {step.file_id} {step.handle} {arg} {_optional(step.offset)} {_optional(step.view_id)} "
+            f"do {name} {step.file_id} {step.handle} {number} {_optional(step.offset)} {_optional(step.view_id)} "
             f"{_optional(self._communicators.of_open(step))} {step.error} {step.count} {_optional(step.info_id)} {step.name}"
         )
 

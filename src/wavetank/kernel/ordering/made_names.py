@@ -142,7 +142,7 @@ def _note(found: dict[str, _Name], name: str, step: FileStep, place: Place, time
         if step.error == errno.EEXIST and (call in _MAKE or call == "open"):
             of.used(place)
         return
-    if call in _MAKE or step.is_new_name:
+    if call in _MAKE or step.new_name:
         of.made += [place] * min(times, 2)
     elif removes(step):
         of.removed += [place] * min(times, 2)
@@ -152,7 +152,7 @@ def _note(found: dict[str, _Name], name: str, step: FileStep, place: Place, time
         return
     if call in OPENS and not may_make(step):
         of.last[place[0]] = place[1]  # a replay's open waits until the file is there
-    elif not (step.is_new_name or call in _MAKE or call in REMOVE):
+    elif not (step.new_name or call in _MAKE or call in REMOVE):
         of.used(place)
         if not may_make(step):
             of.needed.setdefault(*place)

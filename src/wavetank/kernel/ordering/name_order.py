@@ -84,7 +84,7 @@ def _inherited(file_id: int, users: Sequence[_Program]) -> Iterator[NamePair]:
         (program.number, index)
         for program in users
         for index, step in program.calls_on(file_id, opening)
-        if step.open_flags & (os.O_CREAT | os.O_TRUNC)
+        if step.flags & (os.O_CREAT | os.O_TRUNC)
     ]
     for program in users:
         moved = program.data.get(file_id)

@@ -312,7 +312,7 @@ def _close_after(steps: Sequence[Step], last: int, file_id: int) -> int:
             break
         if step.file_id != file_id:
             continue
-        named = step.is_new_name and not step.error
+        named = step.new_name and not step.error
         if step.iop_type == "open" or (step.iop_type == "close" and found != last):
             break
         if named or step.iop_type == "close":

@@ -26,8 +26,8 @@ _ASKING = frozenset(
 def result_and_argument(step: FileStep) -> tuple[int, int]:
     """The errno (0: it succeeded), and the argument as far as it changes what is done: flags of open, whence, a size."""
     if step.iop_type == "open":
-        return step.error, step.open_flags & _OPEN_FLAGS
-    return step.error, step.arg if step.iop_type in _ASKING else 0
+        return step.error, step.flags & _OPEN_FLAGS
+    return step.error, step.number if step.iop_type in _ASKING else 0
 
 
 def asked_text(step: FileStep) -> str:

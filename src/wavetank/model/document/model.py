@@ -77,10 +77,9 @@ class Model(Document):
     """The I/O model of one application run."""
 
     kind: ClassVar[str] = "model"
-    version: ClassVar[int] = (
-        4  # 2: listed offsets are columns; 3: steps of irregular orders; 4: files with members
-    )
-    older: ClassVar[tuple[int, ...]] = (1, 2, 3)
+    # 2: listed offsets are columns; 3: steps of irregular orders; 4: files with members; 5: what calls were given by name
+    version: ClassVar[int] = 5
+    older: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
     error: ClassVar[type[WavetankError]] = ModelError
 
     application: str = Field(description="the program's name, for titles")

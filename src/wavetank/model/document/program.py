@@ -18,14 +18,23 @@ access means or costs, and its place among the accesses is part of what an appli
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self, cast
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import (
+    Field,
+    GetJsonSchemaHandler,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from wavetank.document import Record
 from wavetank.model.document.columnar import ListColumn, at_least
-from wavetank.trace.arguments import ARGUMENTS, ON_TWO_NAMES, Argument
+from wavetank.trace.arguments import ARGUMENTS, ON_TWO_NAMES
+from wavetank.trace.schema import NUMBERS
 
 
 class DataStep(Record):
@@ -64,11 +73,23 @@ class FileStep(Record):
     handle: int = Field(
         description="which open of the file: the lowest number that is not in use when it is opened, from 0"
     )
-    arg: int = Field(
-        default=0,
-        description="the number that the call was given: flags of open, MPI_MODE_* of MPI_File_open, whence of a seek, "
-        "new size, length of a range, permissions, atomicity; rename, link, symlink: 0 for the old name, 1 for the new one; "
-        "readdir: 1 where no entry was left; utime: 0 for now; 0 of other calls",
+    flags: int = Field(default=0, description="open: O_*")
+    mpi_mode: int = Field(default=0, description="MPI_File_open: MPI_MODE_*")
+    origin: int = Field(
+        default=0, description="seek: SEEK_SET (0), SEEK_CUR (1), SEEK_END (2), ..."
+    )
+    new_size: int = Field(default=0, description="ftruncate and the like: of the file, bytes")
+    length: int = Field(default=0, description="mmap, msync, sync_file_range: of the range, bytes")
+    mode: int = Field(default=0, description="permissions: asked about, of a new name, or new ones")
+    new_name: bool = Field(
+        default=False,
+        description="rename, link, symlink: the step of the new name; that of the old one is before it",
+    )
+    times_given: bool = Field(default=False, description="utime: to given times; false: to now")
+    at_end: bool = Field(default=False, description="readdir: no entry was left")
+    atomic: bool = Field(default=False, description="MPI_File_set_atomicity")
+    removal: int = Field(
+        default=0, description="unlink, of older traces: AT_REMOVEDIR where it was an rmdir"
     )
     size: int = Field(default=0, description="read or write that moved nothing: bytes asked for")
     offset: int | None = Field(
@@ -102,29 +123,76 @@ class FileStep(Record):
     )
     count: int = 1
 
-    def given(self, argument: Argument) -> int:
-        """The number that the call was given, where it says this of the call; else 0."""
-        return self.arg if ARGUMENTS.get(self.iop_type) is argument else 0
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, values: object) -> object:
+        """Models until version 4 and kernels until version 6 had one number, ``arg``, for what has a field of its own now.
+
+        Raises:
+            ValueError: it says of a call what no such call is given.
+        """
+        if not isinstance(values, dict):
+            return values
+        call = str(values.get("iop_type"))
+        for name in _NUMBERS & values.keys():
+            if values[name] and ARGUMENTS.get(call) != name:
+                raise ValueError(f"{call} is not given {name}")
+        if "arg" not in values:
+            return values
+        others = {name: value for name, value in values.items() if name != "arg"}
+        return others | given_by_number(call, values["arg"])
+
+    @model_serializer(mode="wrap")
+    def _short(self, written: SerializerFunctionWrapHandler) -> dict[str, object]:
+        """Without what the call was not given: a call is given one of these fields at most."""
+        values: dict[str, object] = written(self)
+        for name in NUMBERS:
+            if not values[name]:
+                del values[name]
+        return values
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """The published schema: that of the fields, not of a serializer that may write any."""
+        fields = {key: value for key, value in schema.items() if key != "serialization"}
+        return handler(cast("CoreSchema", fields))
 
     @property
-    def open_flags(self) -> int:
-        """O_* of ``open``; 0 of other calls."""
-        return self.given(Argument.FLAGS)
-
-    @property
-    def mpi_mode(self) -> int:
-        """MPI_MODE_* of ``MPI_File_open``, see ``MpiMode``; 0 of other calls."""
-        return self.given(Argument.MPI_MODE)
+    def number(self) -> int:
+        """The one number that the call was given; 0 where it was given none. Plans have it, and so had older documents."""
+        return sum(map(vars(self).__getitem__, NUMBERS))
 
     @property
     def is_old_name(self) -> bool:
         """Whether it is the old name's step of a rename, link or symlink; that of the new one follows."""
-        return self.iop_type in ON_TWO_NAMES and self.arg == 0
+        return self.iop_type in ON_TWO_NAMES and not self.new_name
 
-    @property
-    def is_new_name(self) -> bool:
-        """Whether it is the new name's step of a rename, link or symlink."""
-        return self.iop_type in ON_TWO_NAMES and self.arg == 1
+
+_NUMBERS = frozenset(NUMBERS)
+_YES_OR_NO = frozenset(name for name in NUMBERS if FileStep.model_fields[name].annotation is bool)
+
+
+def given_by_number(call: str, number: int) -> dict[str, Any]:
+    """What a call was given, as fields of its step, of the one number that plans and older documents have."""
+    field = ARGUMENTS.get(call)
+    if field not in _NUMBERS:
+        return {}
+    return {field.value: bool(number) if field in _YES_OR_NO else number}
+
+
+def by_number(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Steps as models until version 4 and kernels until version 6 wrote them, from steps as they are written now."""
+    found = []
+    for step in steps:
+        if step["step"] == "file":
+            given = {name: value for name, value in step.items() if name in _NUMBERS}
+            others = {name: value for name, value in step.items() if name not in given}
+            found.append(others | {"arg": sum(given.values())})
+        else:
+            found.append(step | {"steps": by_number(step["steps"])} if "steps" in step else step)
+    return found
 
 
 class SyncStep(Record):

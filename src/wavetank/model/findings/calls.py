@@ -120,7 +120,7 @@ def flushes(io: Io) -> tuple[Finding, ...]:
             continue
         if op.kind == OpKind.SYNC:
             n_flushes[step.file_id] += times
-        elif step.open_flags & os.O_DSYNC:  # O_SYNC holds O_DSYNC
+        elif step.flags & os.O_DSYNC:  # O_SYNC holds O_DSYNC
             synchronous.add(step.file_id)
     written: dict[int, list[Requests]] = defaultdict(list)
     for one in io.requests:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavetank.model.document.program import FileStep
+from wavetank.model.document.program import FileStep, given_by_number
 from wavetank.model.events.file_identity import NAMED_OPS
 from wavetank.model.events.row_kinds import NEXT_DATA, RowKind
 from wavetank.model.phases.activity import Activity
@@ -59,14 +59,13 @@ def distinct_steps(
         numbers[place] = known.setdefault(tuple(row), len(file_steps))
         if numbers[place] < len(file_steps):
             continue
-        file, slot, code, at, asked, communicator, arg, info_id, view, name, error = row
+        file, slot, code, at, asked, communicator, number, info_id, view, name, error = row
         op = rows.ops[code]
         file_steps.append(
             FileStep.model_construct(
                 iop_type=op.name,
                 file_id=activity.file_ids[file],
                 handle=slot,
-                arg=arg,
                 size=asked,
                 offset=None if at in (NEXT_DATA, UNKNOWN) else at,
                 view_id=view if op.kind == OpKind.VIEW and view != UNKNOWN else None,
@@ -74,6 +73,7 @@ def distinct_steps(
                 communicator=communicator if communicator != UNKNOWN else None,
                 name=name if op.name in NAMED_OPS else 0,
                 error=error,
+                **given_by_number(op.name, number),
             )
         )
     return numbers[inverse]

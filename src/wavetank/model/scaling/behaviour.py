@@ -324,7 +324,7 @@ class _Reader:
         if step.offset is not None:
             self._number(step.offset, f"offset of {step.iop_type}")
         if resizes:
-            self._number(step.given(Argument.NEW_SIZE), f"argument of {step.iop_type}")
+            self._number(step.new_size, f"argument of {step.iop_type}")
         info: list[tuple[str, str | None]] = []
         given = None if step.info_id is None else self._model.infos[step.info_id]
         for key, value in given or ():
@@ -339,7 +339,7 @@ class _Reader:
         view_id = step.view_ids[place] if step.view_ids is not None else step.view_id
         view = None if view_id is None else -1 if view_id < 0 else self.view(view_id)
         return (
-            "file", step.iop_type, file, step.handle, step.error, None if resizes else step.arg,
+            "file", step.iop_type, file, step.handle, step.error, None if resizes else step.number,
             step.offset is None, view, step.name, None if given is None else tuple(info), communicator,
         )  # fmt: skip
 

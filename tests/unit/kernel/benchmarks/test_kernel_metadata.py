@@ -26,14 +26,16 @@ from wavetank.model.document.program import (
     RepeatStep,
     Step,
     SyncStep,
+    given_by_number,
 )
 
 MEET = SyncStep(communicator=0)
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
 
 
-def call(name: str, file_id: int, arg: int = 0, count: int = 1, error: int = 0) -> FileStep:
-    return FileStep(iop_type=name, file_id=file_id, handle=0, arg=arg, count=count, error=error)
+def call(name: str, file_id: int, number: int = 0, count: int = 1, error: int = 0) -> FileStep:
+    given = given_by_number(name, number)
+    return FileStep(iop_type=name, file_id=file_id, handle=0, count=count, error=error, **given)
 
 
 def create(file_id: int) -> list[Step]:

@@ -16,7 +16,14 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.fio_run import io_of
 from wavetank.kernel.execution.ior_run import bytes_not_flushed, flushed_lines
-from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    Program,
+    RepeatStep,
+    Step,
+    given_by_number,
+)
 
 SYNC = FileStep(iop_type="fsync", file_id=1, handle=0)
 ONE = DataStep(ph_id=1, n=1)
@@ -40,7 +47,7 @@ def kernel_of(
     program = Program(
         ranks=ranks,
         steps=(
-            FileStep(iop_type=opens, file_id=1, handle=0, arg=km.O_RDWR | km.O_CREAT),
+            FileStep(iop_type=opens, file_id=1, handle=0, **given_by_number(opens, km.O_RDWR | km.O_CREAT)),
             *steps,
             FileStep(
                 iop_type=opens.replace("open", "close"), file_id=1, handle=0

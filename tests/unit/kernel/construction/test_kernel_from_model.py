@@ -95,7 +95,7 @@ def test_a_file_read_through_views_is_as_large_as_their_last_visible_byte(tmp_pa
 def test_what_an_earlier_run_left_of_a_file_is_no_input(before, flags):
     one = km.phase(1, 1, (0,), 1, [km.member("write", 100)], [km.linear()])
     program = Program(
-        ranks=(0,), steps=(FileStep(iop_type="open", file_id=1, handle=0, arg=flags),)
+        ranks=(0,), steps=(FileStep(iop_type="open", file_id=1, handle=0, flags=flags),)
     )
     (file,) = kernel_files([km.model_file(1, "/f", 100, before)], [one], [program])
     assert (file.role, file.prepare_bytes) == ("output", 0)
@@ -167,7 +167,7 @@ def writer_and_reader(sync: bool, start_of_read_s: float = 2.0) -> Model:
     flags = km.O_WRONLY | km.O_CREAT
     closing = FileStep(iop_type="close", file_id=1, handle=0)
     programs = [
-        Program(ranks=(0,), steps=(FileStep(iop_type="open", file_id=1, handle=0, arg=flags),
+        Program(ranks=(0,), steps=(FileStep(iop_type="open", file_id=1, handle=0, flags=flags),
                                    DataStep(ph_id=1, n=4), closing, *between)),
         Program(ranks=(1,), steps=(*between, FileStep(iop_type="open", file_id=1, handle=0),
                                    DataStep(ph_id=2, n=4), closing)),
@@ -226,7 +226,7 @@ def test_ranks_that_write_and_read_within_one_open_signal_before_they_wait(tmp_p
     read = km.phase(2, 1, ranks, 4, [km.member("pread", 10, 20)], [km.linear(a=-10, b=20, c=10)],
                     start_s=2.0, end_s=3.0)  # fmt: skip
     flags = km.O_RDWR | km.O_CREAT
-    steps = (FileStep(iop_type="open", file_id=1, handle=0, arg=flags), DataStep(ph_id=1, n=4),
+    steps = (FileStep(iop_type="open", file_id=1, handle=0, flags=flags), DataStep(ph_id=1, n=4),
              DataStep(ph_id=2, n=4), FileStep(iop_type="close", file_id=1, handle=0))  # fmt: skip
     made = km.model(
         2, [km.model_file(1, "/s/f", 80)], [written, read], [Program(ranks=ranks, steps=steps)]

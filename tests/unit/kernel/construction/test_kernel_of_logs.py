@@ -42,7 +42,7 @@ def kernel_of(model: Model, folder) -> Kernel:
 def opens(kernel: Kernel) -> list[tuple[tuple[int, ...], int]]:
     """(ranks, mode) of each program that begins with MPI_File_open."""
     return [
-        (program.ranks, step.arg)
+        (program.ranks, step.mpi_mode)
         for program in kernel.programs
         if isinstance(step := program.steps[0], FileStep) and step.iop_type == "MPI_File_open"
     ]
@@ -77,7 +77,7 @@ def test_ranks_that_do_not_use_the_file_do_not_open_it(tmp_path):
 
 def test_a_file_that_the_trace_opens_is_not_opened_twice(tmp_path):
     steps = (
-        FileStep(iop_type="MPI_File_open", file_id=1, handle=0, arg=5),
+        FileStep(iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=5),
         DataStep(ph_id=1, n=N_STEPS),
     )
     program = Program(ranks=tuple(range(N_RANKS)), steps=steps)

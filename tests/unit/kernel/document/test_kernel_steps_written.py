@@ -16,7 +16,7 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.document.file import FileName
 from wavetank.model.document.model import View
-from wavetank.model.document.program import Program
+from wavetank.model.document.program import Program, given_by_number
 
 DATA, FOLDER, SHARED = 1, 2, 3  # files
 SELF, ALL = 0, 1  # communicators
@@ -24,9 +24,10 @@ MAKE = os.O_RDWR | os.O_CREAT  # 66
 LOOK = os.O_RDONLY | os.O_DIRECTORY  # 65536
 
 
-def call(name: str, file_id: int = DATA, arg: int = 0, /, **more: Any) -> dict[str, Any]:
+def call(name: str, file_id: int = DATA, number: int = 0, /, **more: Any) -> dict[str, Any]:
+    given = given_by_number(name, number) if number else {}
     return {
-        "step": "file", "iop_type": name, "file_id": file_id, "handle": 0, "arg": arg, "size": 0, "offset": None,
+        "step": "file", "iop_type": name, "file_id": file_id, "handle": 0, **given, "size": 0, "offset": None,
         "view_id": None, "view_ids": None, "info_id": None, "communicator": None, "name": 0, "error": 0, "count": 1,
         **more,
     }  # fmt: skip

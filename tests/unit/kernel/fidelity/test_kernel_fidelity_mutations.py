@@ -55,15 +55,15 @@ def names_and_processes() -> Model:
     parent = Program(
         ranks=(0,),
         steps=(
-            FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_CREAT | km.O_WRONLY),
+            FileStep(iop_type="open", file_id=1, handle=0, flags=km.O_CREAT | km.O_WRONLY),
             DataStep(ph_id=1, n=2),
             PauseStep(seconds=0.5),
             DataStep(ph_id=1, n=1),
             FileStep(iop_type="write", file_id=1, handle=0, size=0, offset=30),
             FileStep(iop_type="fsync", file_id=1, handle=0),
             FileStep(iop_type="close", file_id=1, handle=0),
-            FileStep(iop_type="rename", file_id=1, handle=-1, arg=0),
-            FileStep(iop_type="rename", file_id=2, handle=-1, arg=1),
+            FileStep(iop_type="rename", file_id=1, handle=-1),
+            FileStep(iop_type="rename", file_id=2, handle=-1, new_name=True),
             ProcessStep(rank=1, event="begins"),
             ProcessStep(rank=1, event="ended"),
             FileStep(iop_type="unlink", file_id=2, handle=-1),
@@ -129,7 +129,7 @@ def mix() -> Model:
     program = Program(
         ranks=(0, 1),
         steps=(
-            FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_CREAT | os.O_RDWR),
+            FileStep(iop_type="open", file_id=1, handle=0, flags=km.O_CREAT | os.O_RDWR),
             IrregularOrderStep(steps=(read, write, seek, empty), order=[0, 2, 3, 1, 0, 0, 2, 1, 0]),
             FileStep(iop_type="close", file_id=1, handle=0),
         ),

@@ -19,8 +19,8 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
 
 WRITES = km.phase(1, 1, (0,), 4, [km.member("write", 100, 100)], [km.linear(b=100)])
-OPEN = FileStep(iop_type="open", file_id=1, handle=0, arg=km.O_RDWR)
-MAKE = OPEN.model_copy(update={"arg": km.O_RDWR | km.O_CREAT | km.O_TRUNC})
+OPEN = FileStep(iop_type="open", file_id=1, handle=0, flags=km.O_RDWR)
+MAKE = OPEN.model_copy(update={"flags": km.O_RDWR | km.O_CREAT | km.O_TRUNC})
 CLOSE = FileStep(iop_type="close", file_id=1, handle=0)
 
 
@@ -54,7 +54,7 @@ def test_a_file_of_another_size_than_it_had_is_found(tmp_path):
 
 
 def test_a_file_that_is_in_the_way_of_an_exclusive_open_is_found(tmp_path):
-    exclusive = MAKE.model_copy(update={"arg": km.O_RDWR | km.O_CREAT | 0o200})
+    exclusive = MAKE.model_copy(update={"flags": km.O_RDWR | km.O_CREAT | 0o200})
     model = model_of(exclusive, DataStep(ph_id=1, n=4), CLOSE, before=None)
     assert other_calls(kernel_of(model, tmp_path), model).exact
     row = other_calls(kernel_of(model, tmp_path, role="input"), model)
@@ -74,7 +74,7 @@ def test_a_file_that_is_removed_in_a_loop_is_missed_in_the_second_repetition(tmp
     [("fsync", errno.EIO, "1 fsync calls are left out"), ("open", errno.EACCES, None)],
 )
 def test_a_failure_that_the_replay_cannot_repeat_is_no_exact_one(tmp_path, name, error, told):
-    failing = FileStep(iop_type=name, file_id=1, handle=0, arg=0, error=error)
+    failing = FileStep(iop_type=name, file_id=1, handle=0, error=error)
     model = model_of(OPEN, failing, DataStep(ph_id=1, n=4), CLOSE)
     kernel = kernel_of(model, tmp_path)
     row = other_calls(kernel, model)
@@ -83,7 +83,7 @@ def test_a_failure_that_the_replay_cannot_repeat_is_no_exact_one(tmp_path, name,
 
 
 @pytest.mark.parametrize(
-    ("arg", "error", "before", "succeeds"),
+    ("mode", "error", "before", "succeeds"),
     [
         (
             km.MPI_CREATE_RDWR,
@@ -99,13 +99,13 @@ def test_a_failure_that_the_replay_cannot_repeat_is_no_exact_one(tmp_path, name,
     ],
 )
 def test_an_mpi_open_that_failed_and_would_succeed_is_no_exact_one(
-    arg, error, before, succeeds, tmp_path
+    mode, error, before, succeeds, tmp_path
 ):
     failing = FileStep(
-        iop_type="MPI_File_open", file_id=1, handle=0, arg=arg, error=error, communicator=0
+        iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=mode, error=error, communicator=0
     )
-    opening = failing.model_copy(update={"arg": km.MPI_RDONLY, "error": 0})
-    closing = opening.model_copy(update={"iop_type": "MPI_File_close", "arg": 0})
+    opening = failing.model_copy(update={"mpi_mode": km.MPI_RDONLY, "error": 0})
+    closing = opening.model_copy(update={"iop_type": "MPI_File_close", "mpi_mode": 0})
     steps = (failing, *((opening, closing) if before else ()))
     file = km.model_file(1, "/run/f", 400, before)
     model = km.model(
@@ -160,7 +160,7 @@ def test_a_tick_before_a_loop_parts_its_first_repetition_only(tmp_path):
         for i in (1, 2)
     ]  # fmt: skip
     opening = FileStep(
-        iop_type="MPI_File_open", file_id=1, handle=0, arg=km.MPI_CREATE_RDWR, communicator=0
+        iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=km.MPI_CREATE_RDWR, communicator=0
     )
     asking = FileStep(iop_type="MPI_File_get_size", file_id=1, handle=0)
     steps = (

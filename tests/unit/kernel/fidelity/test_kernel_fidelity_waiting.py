@@ -37,7 +37,7 @@ def write_and_read(*, before: tuple[Step, ...] = (), between: tuple[Step, ...] =
     member, places = [km.member("write", 10, 10)], [km.linear(b=10)]
     written = km.phase(1, 1, (0,), 4, member, places, start_s=0.0, end_s=1.0)
     read = km.phase(2, 1, (1,), 4, [km.member("read", 10, 10)], places, start_s=2.0, end_s=3.0)
-    opened = call("open", arg=km.O_WRONLY | km.O_CREAT)
+    opened = call("open", flags=km.O_WRONLY | km.O_CREAT)
     programs = [
         Program(ranks=(0,), steps=(*before, opened, DataStep(ph_id=1, n=4), call("close"), *between)),
         Program(ranks=(1,), steps=(*before, *between, call("open"), DataStep(ph_id=2, n=4), call("close"))),
@@ -49,7 +49,7 @@ def write_and_read(*, before: tuple[Step, ...] = (), between: tuple[Step, ...] =
 def made_and_found() -> Model:
     """Rank 1 makes a folder that ranks 0 and 2 find."""
     file = km.model_file(1, "/s/d", 0).model_copy(update={"directory": True})
-    makes, finds = (call("mkdir", arg=0o755), call("stat")), (call("stat"),)
+    makes, finds = (call("mkdir", mode=0o755), call("stat")), (call("stat"),)
     programs = [Program(ranks=(rank,), steps=makes if rank == 1 else finds) for rank in range(3)]
     return km.model(3, [file], [], programs, communicators=((0, 1, 2),))
 
@@ -59,7 +59,7 @@ def processes() -> Model:
     first = km.phase(1, 1, (0,), 2, [km.member("write", 10, 10)], [km.linear(b=10)])
     other = km.phase(2, 2, (1,), 2, [km.member("write", 10, 10)], [km.linear(b=10)])
     begins, ended = (ProcessStep(rank=1, event=event) for event in ("begins", "ended"))
-    opened = {"arg": km.O_WRONLY | km.O_CREAT}
+    opened = {"flags": km.O_WRONLY | km.O_CREAT}
     programs = [
         Program(ranks=(0,), steps=(call("open", **opened), DataStep(ph_id=1, n=1), begins, ended,
                                    DataStep(ph_id=1, n=1), call("close"))),

@@ -11,13 +11,21 @@ import pytest
 from wavetank.kernel.document.kernel import KernelFile
 from wavetank.kernel.files.kernel_files import kernel_files
 from wavetank.model.document.phase import Phase
-from wavetank.model.document.program import DataStep, FileStep, ProcessStep, Program, Step
+from wavetank.model.document.program import (
+    DataStep,
+    FileStep,
+    ProcessStep,
+    Program,
+    Step,
+    given_by_number,
+)
 
 CREATING = km.O_RDWR | km.O_CREAT | km.O_TRUNC
 
 
-def call(name: str, arg: int = 0, error: int = 0) -> FileStep:
-    return FileStep(iop_type=name, file_id=1, handle=0, arg=arg, error=error)
+def call(name: str, number: int = 0, error: int = 0) -> FileStep:
+    given = given_by_number(name, number)
+    return FileStep(iop_type=name, file_id=1, handle=0, error=error, **given)
 
 
 def made_of(

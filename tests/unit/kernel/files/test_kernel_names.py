@@ -25,12 +25,12 @@ def file(name: str, *others: str, number: int = 1, symlinks: tuple[str, ...] = (
     )
 
 
-def step(call: str, name: int = 0, arg: int = 0, number: int = 1) -> FileStep:
-    return FileStep(iop_type=call, file_id=number, handle=0, arg=arg, name=name)
+def step(call: str, name: int = 0, new_name: bool = False, number: int = 1) -> FileStep:
+    return FileStep(iop_type=call, file_id=number, handle=0, new_name=new_name, name=name)
 
 
 def renamed(old: int, new: int, call: str = "rename") -> list[FileStep]:
-    return [step(call, old), step(call, new, arg=1)]
+    return [step(call, old), step(call, new, new_name=True)]
 
 
 def applied(

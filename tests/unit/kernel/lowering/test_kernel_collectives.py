@@ -122,7 +122,7 @@ def test_calls_of_a_pattern_that_steps_cut_apart_are_counted_in_their_order(tmp_
     phase = km.phase(1, 1, ranks, 4, [km.member("MPI_File_write_at_all", 8, 16), km.member("MPI_File_read_at_all", 8, 16)],
                      [km.linear(a=8, b=16), km.linear(a=8, b=16)], collective=True)  # fmt: skip
     opening = FileStep(
-        iop_type="MPI_File_open", file_id=1, handle=0, arg=km.MPI_CREATE_RDWR, communicator=0
+        iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=km.MPI_CREATE_RDWR, communicator=0
     )
     single = DataStep(ph_id=1, n=3, single=True)
 

@@ -32,7 +32,7 @@ def call(name: str, file: int = FOLDER, **more: int) -> FileStep:
     return FileStep(iop_type=name, file_id=file, handle=0, **more)
 
 
-MKDIR = call("mkdir", arg=0o755)
+MKDIR = call("mkdir", mode=0o755)
 MADE_ALREADY = MKDIR.model_copy(update={"error": errno.EEXIST})
 STAT = call("stat")
 RMDIR = call("rmdir")
@@ -72,7 +72,7 @@ def test_a_folder_that_was_there_already_was_made_before(tmp_path):
 
 
 def test_a_file_in_a_folder_comes_after_the_folder(tmp_path):
-    creates = call("open", INNER, arg=os.O_CREAT | os.O_WRONLY)
+    creates = call("open", INNER, flags=os.O_CREAT | os.O_WRONLY)
     kernel = kernel_of(of([MKDIR], [creates, call("close", INNER)]), tmp_path)
     assert words_of(kernel, 1)[0] == "await"
 
@@ -99,8 +99,8 @@ def test_calls_that_found_nothing_wait_for_nothing(tmp_path):
 
 
 def test_several_names_of_one_rank_need_one_wait(tmp_path):
-    creates = call("open", INNER, arg=os.O_CREAT)
-    other = call("open", OTHER, arg=os.O_CREAT)
+    creates = call("open", INNER, flags=os.O_CREAT)
+    other = call("open", OTHER, flags=os.O_CREAT)
     uses = [call("stat", OTHER), call("stat", INNER), STAT]
     kernel = kernel_of(of([MKDIR, creates, other], uses), tmp_path)
     assert find_waits(kernel).number == 1  # the last that is made is used first

@@ -27,7 +27,7 @@ def test_rewritten_bytes_are_needed_once_and_holes_not_at_all(tmp_path):
     sparse = km.phase(2, 2, (0,), 3, [km.member("pwrite", 100, 10_000)], [km.linear(b=10_000)])
     files = [km.model_file(1, "/s/again", 150), km.model_file(2, "/s/sparse", 20_100)]
     opens = tuple(
-        FileStep(iop_type="open", file_id=file_id, handle=0, arg=km.O_RDWR | km.O_CREAT)
+        FileStep(iop_type="open", file_id=file_id, handle=0, flags=km.O_RDWR | km.O_CREAT)
         for file_id in (1, 2)
     )
     made = km.model(1, files, [again, sparse], [km.Program(ranks=(0,), steps=opens)])

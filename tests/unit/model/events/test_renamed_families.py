@@ -153,7 +153,7 @@ def test_each_rank_gets_all_names_of_the_members_that_it_visits(tmp_path: Path) 
     steps = plain_steps(plan.programs[0])
     renames = [s for s in steps if isinstance(s, FileStep) and s.iop_type == "rename"]
     # twice the number of the name: the second one becomes the first one of the member at hand
-    assert [(step.name, step.arg) for step in renames] == [(2, 0), (0, 1)]
+    assert [(step.name, step.new_name) for step in renames] == [(2, False), (0, True)]
 
 
 def test_a_rename_of_another_name_than_the_models_is_no_exact_replay(tmp_path: Path) -> None:
