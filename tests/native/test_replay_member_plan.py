@@ -6,13 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from plan_reader import read_plan
 from replay_run import LAUNCHERS, need
 from tracer_run import FAMILIES
 
 from waiting import HANG_S
 from wavetank import native
 from wavetank.errors import KernelError
-from wavetank.kernel.lowering.plan_reader import read_plan
 
 PLAN = """wavetank-plan 7
 ranks 3

@@ -1,4 +1,4 @@
 """The certificate: what a kernel will issue against what its model did.
 
-In: a model, its kernel, and the plan's text read back. Out: differences by phase, order, names and files.
+In: a model and its kernel. Out: differences by phase, order, names and files.
 """

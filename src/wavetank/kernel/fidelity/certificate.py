@@ -1,7 +1,8 @@
 """The certificate: what a kernel will issue against its model, phase by phase.
 
-For the replay the plan is lowered, read back and compared: operations, bytes, offsets and order. For
-IOR and fio the operations that their parameters produce are worked out and compared (method, section 3).
+For the replay what the kernel's ranks will do is compared: operations, bytes, offsets and order. For IOR and
+fio the operations that their parameters produce are worked out and compared (method, section 3). That the replay
+performs its kernel is shown by the model of its trace, which is compared by ``wavetank diff``.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from wavetank.kernel.fidelity.names import (
     size_differences,
 )
 from wavetank.kernel.fidelity.order import OrderFidelity, compare_order
-from wavetank.kernel.fidelity.parts import separated_differences
-from wavetank.kernel.fidelity.phase_operations import found_alike, rank_differences
-from wavetank.kernel.fidelity.waiting import waiting_differences
-from wavetank.kernel.lowering.plan_reader import PlannedRun, read_plan
+from wavetank.kernel.fidelity.performed import Performed, performed_by
+from wavetank.kernel.fidelity.phase_operations import (
+    found_alike,
+    planned_bytes,
+    rank_differences,
+)
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.comparison.comparability import is_race
 from wavetank.model.document.model import Model
@@ -97,34 +100,42 @@ def replay_fidelity(kernel: Kernel, model: Model) -> list[PhaseFidelity]:
     Raises:
         KernelError: the kernel cannot be lowered.
     """
-    plan = read_plan(lower(kernel))
-    made = _made_by_rank(plan)
-    order = compare_order(plan, kernel, model)
+    lower(kernel)  # refuses what has no plan
+    done = performed_by(kernel)
+    planned = {phase.ph_id: phase for phase in kernel.phases}
+    made = _made_by_rank(done, planned)
+    order = compare_order(done, kernel, model)
     inside = _inside_mpi(model.phases)
     rows = [
-        _replayed(phase, plan, model, made, order.differences, inside=phase.ph_id in inside)
+        _replayed(
+            phase,
+            planned.get(phase.ph_id),
+            kernel,
+            model,
+            made,
+            order.differences,
+            inside=phase.ph_id in inside,
+        )
         for phase in model.phases
     ]
-    return rows + _beside_phases(plan, kernel, model, order)
+    return rows + _beside_phases(done, kernel, model, order)
 
 
 def _beside_phases(
-    plan: PlannedRun, kernel: Kernel, model: Model, order: OrderFidelity
+    done: Performed, kernel: Kernel, model: Model, order: OrderFidelity
 ) -> list[PhaseFidelity]:
     """The calls that move no data, collectives, and the order of everything; nothing where there is none of it."""
     differences = [f"{n} {name} calls are left out" for name, n in sorted(order.left_out.items())]
     differences += [f"{name} is issued as {performed(name)}" for name in sorted(order.replaced)]
-    differences += member_differences(plan, kernel, model)
-    if plan.n_ranks != model.n_ranks:
-        differences.append(f"{plan.n_ranks} ranks, the model has {model.n_ranks}")
+    differences += member_differences(kernel, model)
+    if kernel.n_ranks != model.n_ranks:
+        differences.append(f"{kernel.n_ranks} ranks, the model has {model.n_ranks}")
     if order.differences:
         rank, what = next(iter(order.differences.items()))
         others = f" (and {len(order.differences) - 1} more)" if len(order.differences) > 1 else ""
         differences.append(f"rank {rank}{others}: {what}")
-    differences += [*size_differences(plan, model), *names_differences(plan, kernel)]
-    differences += hole_differences(plan)
-    differences += [f"rank {rank}: {what}" for rank, what in separated_differences(plan)]
-    differences += waiting_differences(plan, kernel)
+    differences += [*size_differences(done, model), *names_differences(done, kernel)]
+    differences += hole_differences(done, kernel)
     if not (order.n_model or order.n_kernel or differences):
         return []
     totals_of = Totals(order.n_model, 0), Totals(order.n_kernel, 0)
@@ -267,39 +278,39 @@ def _phase_totals(group: Sequence[Phase]) -> Totals:
     )
 
 
-def _made_by_rank(plan: PlannedRun) -> dict[int, Counter[int]]:
+def _made_by_rank(done: Performed, planned: Mapping[int, Phase]) -> dict[int, Counter[int]]:
     """Calls (not repetitions) of each phase that each rank's program asks for, by rank."""
     by_rank: dict[int, Counter[int]] = {}
-    for ranks, steps in plan.each_program():
+    for ranks, steps in done.programs:
         made = Counter[int]()
         for step, times in flat(steps):
             if isinstance(step, DataStep):
-                made[step.ph_id] += times * step.operations(len(plan.phases[step.ph_id].calls))
+                made[step.ph_id] += times * step.operations(len(planned[step.ph_id].pattern))
         by_rank |= dict.fromkeys(ranks, made)
     return by_rank
 
 
 def _replayed(
     phase: Phase,
-    plan: PlannedRun,
+    planned: Phase | None,
+    kernel: Kernel,
     model: Model,
     made: dict[int, Counter[int]],
     order: dict[int, str],
     *,
     inside: bool,
 ) -> PhaseFidelity:
-    planned = plan.phases.get(phase.ph_id)
     if planned is None:
         of_mpi = "Not issued by the replay: the MPI library makes these calls inside its own."
         why = of_mpi if inside else "Left out by the replay; the kernel says why."
         return _nothing((phase.ph_id,), "replay", [phase], why, inside=inside)
     differences: list[str] = []
     issued, other_offsets = 0, 0
-    alike = found_alike(phase, planned.calls)
+    alike = found_alike(phase, planned)
     for position, rank in enumerate(phase.ph_processid):
         operations = made.get(rank, Counter())[phase.ph_id]
         issued += operations
-        sentences = list(rank_differences(phase, position, alike, model, plan))
+        sentences = list(rank_differences(phase, position, alike, model, planned, kernel))
         if operations != phase.ph_niop:
             sentences.append(
                 f"rank {rank} issues {operations} operations, the model has {phase.ph_niop}"
@@ -311,8 +322,7 @@ def _replayed(
             differences = (
                 sentences  # those of the first rank say what is wrong; the count says how often
             )
-    moved = sum(call.totals(phase.ph_processid).bytes for call in planned.calls)
-    kernel_totals = Totals(issued, moved)
+    kernel_totals = Totals(issued, planned_bytes(phase, planned))
     if phase.level == "mpiio" and phase.collective_unknown:
         differences.append(UNDECIDED)
     if not differences and kernel_totals.bytes != phase.ph_weight:

@@ -1,4 +1,4 @@
-"""What a replay's ranks do in order, all calls included: the plan that was read back against the model.
+"""What a kernel's ranks do in order, all calls included, against the model.
 
 Which calls are a replay's is asked of the rules that made the kernel; what they are and in which order, of the model. Steps of
 both sides become their fields, with what a number stands for (a name, a view's runs, a communicator's ranks, hints) in
@@ -15,11 +15,10 @@ from typing import Any
 from wavetank.kernel.construction.own_calls import OwnCalls
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.document.steps import bytes_asked, mpi_openers
-from wavetank.kernel.fidelity.phase_operations import view_numbers
+from wavetank.kernel.document.steps import mpi_openers
+from wavetank.kernel.fidelity.performed import Performed, of_next_member, performed_as
 from wavetank.kernel.files.file_names import paths_of
 from wavetank.kernel.files.tree_names import folders_of, tree_names
-from wavetank.kernel.lowering.plan_reader import PlannedRun, of_next_member
 from wavetank.kernel.lowering.step_lines import Communicators
 from wavetank.model.document.file_members import name_of_member, turns_to_next
 from wavetank.model.document.file_views import programs_by_view
@@ -38,9 +37,9 @@ class OrderFidelity:
     Attributes:
         differences: of each rank whose order differs, where it does first.
         n_model: calls that move no data, of all ranks, in the model.
-        n_kernel: those in the plan.
-        left_out: names of such calls that the plan does not have, and how many.
-        replaced: names of calls that the plan makes by others.
+        n_kernel: those in the kernel.
+        left_out: names of such calls that the kernel does not have, and how many.
+        replaced: names of calls that the replay makes by others.
     """
 
     differences: dict[int, str] = field(default_factory=dict)
@@ -50,12 +49,12 @@ class OrderFidelity:
     replaced: set[str] = field(default_factory=set)
 
 
-def compare_order(plan: PlannedRun, kernel: Kernel, model: Model) -> OrderFidelity:
+def compare_order(done: Performed, kernel: Kernel, model: Model) -> OrderFidelity:
     """Compare what each rank does, in order.
 
     Args:
-        plan: read back from the kernel's text.
-        kernel: for the order of processes, which the plan holds as waits.
+        done: what the kernel's ranks will do.
+        kernel: for the order of processes, and its tables.
         model: what the kernel is to reproduce.
     """
     found = OrderFidelity()
@@ -63,22 +62,22 @@ def compare_order(plan: PlannedRun, kernel: Kernel, model: Model) -> OrderFideli
     opened = mpi_openers(model.programs)
 
     def is_known(step: Step) -> bool:
-        """Not when a file was opened, if nothing says so: the plan opens it at the start."""
+        """Not when a file was opened, if nothing says so: the kernel opens it at the start."""
         if isinstance(step, FileStep) and step.iop_type == "MPI_File_open":
             return step.file_id in opened
         return True
 
     entries = _Entries(
-        {"view_id": list(map(hash, plan.views)), "info_id": plan.infos, "communicator": plan.communicators},
-        lambda step: _at(plan.names.get(step.file_id, []), step.name),
+        {"view_id": kernel.views, "info_id": kernel.infos, "communicator": done.communicators},
+        lambda step: _at(done.names.get(step.file_id, []), step.name),
         is_known,
-        plan.n_ranks,
-    )  # fmt: skip
+        kernel.n_ranks,
+    )
     made: dict[int, tuple[list[_Entry], int]] = {}  # by rank: what it does, calls without data
-    for ranks, planned in plan.each_program():
-        calls_made = ((one, n) for one, n in flat(planned) if one.step == "file" and is_known(one))
+    for ranks, steps in done.programs:
+        calls_made = ((one, n) for one, n in flat(steps) if one.step == "file" and is_known(one))
         n_calls = sum(times * step.count for step, times in calls_made)
-        made |= dict.fromkeys(ranks, (entries.of(planned), n_calls))
+        made |= dict.fromkeys(ranks, (entries.of(steps), n_calls))
     processes = {rank: _processes(one.steps) for one in kernel.programs for rank in one.ranks}
     nothing: tuple[list[_Entry], int] = [], 0
     for program in programs_by_view(model.programs):
@@ -114,7 +113,7 @@ class _ModelSteps:
         self._found = found
         self._own = OwnCalls(model)
         self._communicators = Communicators(model.communicators, model.programs)
-        self._performed = {phase.ph_id for phase in kernel.phases}
+        self._phases = {phase.ph_id for phase in kernel.phases}
         self._kernel_names = {file.file_id: file.names for file in kernel.files}
         touched = [file for file in model.files if file.file_id in self._kernel_names]
         self._paths = {file.file_id: paths_of(file) for file in model.files}
@@ -123,9 +122,12 @@ class _ModelSteps:
         folders = folders_of(touched, metadata_only=not model.phases)
         names = tree_names(dict(enumerate(paths)), folders)
         self._below_root = {path: names[number] for number, path in enumerate(paths)}
-        views = [hash(view_numbers(view)) for view in model.views]
         self.entries = _Entries(
-            {"view_id": views, "info_id": model.infos, "communicator": self._communicators.table},
+            {
+                "view_id": model.views,
+                "info_id": model.infos,
+                "communicator": self._communicators.table,
+            },
             self._name,
             lambda _: True,
             model.n_ranks,
@@ -139,30 +141,21 @@ class _ModelSteps:
         self, step: DataStep | FileStep, around: Around
     ) -> DataStep | FileStep | None:
         if isinstance(step, DataStep):
-            return step if step.ph_id in self._performed else None
+            return step if step.ph_id in self._phases else None
         if not self._own.has(step):
             return None
         is_first = self._own.is_first_name(step, around.after)
         is_pair = is_first or self._own.is_first_name(around.before, step)
-        count = int(not is_first) if is_pair else step.count  # as the plan's reader counts
-        self._found.n_model += around.times * count
-        name = calls.performed(step.iop_type)
-        alone = name in calls.ON_TWO_NAMES and not is_pair and not step.error
-        if name is None or alone or not calls.is_performed(step):
-            self._found.left_out[step.iop_type] += around.times * count
+        n = around.times * (int(not is_first) if is_pair else step.count)
+        self._found.n_model += n
+        made = performed_as(step, self._communicators, is_first=is_first, is_pair=is_pair)
+        alone = not is_pair and not step.error and step.iop_type in calls.ON_TWO_NAMES
+        if made is None or alone or not calls.is_performed(step):
+            self._found.left_out[step.iop_type] += n
             return None
-        if name != step.iop_type:
+        if made.iop_type != step.iop_type:
             self._found.replaced.add(step.iop_type)
-        told: dict[str, Any] = {"file_id": step.file_id, "error": step.error, "count": count}
-        if name in calls.DATA:
-            asked = {"offset": step.offset, "size": bytes_asked(step)}
-            return FileStep(iop_type=name, handle=step.handle, **asked, **told)
-        if is_pair:
-            return FileStep(
-                iop_type=name, handle=-1, new_name=step.new_name, name=step.name, **told
-            )
-        communicator = self._communicators.of_open(step)
-        return step.model_copy(update={"iop_type": name, "size": 0, "communicator": communicator})
+        return made
 
     def _name(self, step: FileStep) -> str:
         """The name below the root by which the replay is to call a file."""
@@ -235,7 +228,7 @@ class _Entries:
 
 
 def _at(table: Sequence[object], number: int | None) -> object:
-    """What a number stands for; None where there is none, or no such row: a plan that names one is damaged."""
+    """What a number stands for; None where there is none."""
     return table[number] if number is not None and 0 <= number < len(table) else None
 
 

@@ -1,15 +1,16 @@
-"""Operations of one phase: what a replay's plan asks each rank to do against what the model's does.
+"""Operations of one phase: what a kernel asks each rank to do against what the model's does.
 
-Lists are compared as columns, all ranks at once; one by one only where they are not found the same.
+Columns are compared, all ranks at once; one by one only where they are not found the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from wavetank.kernel.document import calls
+from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.operations import (
     first_difference,
     normal,
@@ -17,86 +18,98 @@ from wavetank.kernel.document.operations import (
     same_operations,
     totals,
 )
-from wavetank.kernel.lowering.plan_reader import PlannedCall, PlannedRun
-from wavetank.model.document.model import Model, View
-from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
-from wavetank.trace.schema import Int64Array
+from wavetank.model.document.access_runs import RunArrays
+from wavetank.model.document.model import Model
+from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, UnknownOffsets
 
 
-def found_alike(phase: Phase, planned: Sequence[PlannedCall]) -> set[int]:
-    """Members of the pattern whose operations, of all ranks at once, are found the same as the plan's."""
+def found_alike(phase: Phase, planned: Phase) -> set[int]:
+    """Members of the pattern whose operations, of all ranks at once, are found the same as the kernel's."""
+    if any(
+        getattr(phase, name) != getattr(planned, name)
+        for name in ("ph_processid", "ph_nrep", "moved_last")
+    ):
+        return set()
+    pairs = zip(phase.positions, planned.positions, phase.pattern, planned.pattern, strict=False)
     return {
         index
-        for index, (offsets, call) in enumerate(zip(phase.positions, planned, strict=False))
-        if isinstance(offsets, ListedOffsets)
-        and call.linear is None
-        and _is_listed_so(phase.ph_processid, offsets, call.listed)
+        for index, (one, other, member, call) in enumerate(pairs)
+        if member.rs == call.rs and one == other
     }
 
 
-def _is_listed_so(ranks: Sequence[int], offsets: ListedOffsets, rows: Int64Array) -> bool:
-    """Whether a plan's runs are those of the model, one by one."""
-    if len(rows) != len(offsets.count) or len(offsets.n_runs) != len(ranks):
-        return False
-    count, rs = offsets.count, offsets.rs
-    last = rs if offsets.moved is None else offsets.moved - (count - 1) * rs
-    of_rank = np.repeat(np.array(ranks, dtype=np.int64), offsets.n_runs)
-    wanted = (of_rank, count, rs, offsets.offset, offsets.disp, last)
-    return all(np.array_equal(rows[:, number], column) for number, column in enumerate(wanted))
+def planned_bytes(phase: Phase, planned: Phase) -> int:
+    """What a kernel's phase moves, on the ranks of the model's."""
+    return sum(
+        int(_runs(phase, position, planned, index).moved.sum())
+        for index in range(len(planned.pattern))
+        for position in range(len(phase.ph_processid))
+    )
+
+
+def _runs(phase: Phase, position: int, planned: Phase, index: int) -> RunArrays:
+    """A kernel's operations on a rank of the model's: a function says them of any rank, a list of its own ranks alone."""
+    offsets, rank = planned.positions[index], phase.ph_processid[position]
+    if planned.ph_processid == phase.ph_processid:
+        return planned.runs_at(position, index, offsets)
+    if rank not in planned.ph_processid:
+        if not (isinstance(offsets, LinearOffsets) or getattr(offsets, "sizes", offsets) is None):
+            return RunArrays(*(np.zeros(0, dtype=np.int64) for _ in range(5)))
+        planned = planned.model_copy(update={"ph_processid": (rank,)})
+    return planned.runs(rank, index, offsets)
 
 
 def rank_differences(
-    phase: Phase, position: int, alike: set[int], model: Model, plan: PlannedRun
+    phase: Phase, position: int, alike: set[int], model: Model, planned: Phase, kernel: Kernel
 ) -> Iterator[str]:
     """Of one rank, by its place in ``ph_processid``; the operations of members that are alike are not looked at again."""
-    rank, planned = phase.ph_processid[position], plan.phases[phase.ph_id]
+    rank = phase.ph_processid[position]
     if planned.file_id != phase.file_id:
         yield f"it is on file {planned.file_id}, the model's on file {phase.file_id}"
-    if len(planned.calls) != len(phase.pattern):
-        yield f"the pattern has {len(planned.calls)} calls, the model's {len(phase.pattern)}"
+    if len(planned.pattern) != len(phase.pattern):
+        yield f"the pattern has {len(planned.pattern)} calls, the model's {len(phase.pattern)}"
         return
-    offsets = phase.positions
-    for index, (member, call) in enumerate(zip(phase.pattern, planned.calls, strict=True)):
-        if call.name != member.iop_type:
-            yield f"{member.iop_type} is issued as {call.name}"
+    for index, (member, call) in enumerate(zip(phase.pattern, planned.pattern, strict=True)):
+        name = calls.performed(call.iop_type)
+        if name != member.iop_type:
+            yield f"{member.iop_type} is issued as {name}"
         if call.handle != member.handle:
             yield f"{member.iop_type} goes through open {call.handle} of the file, the model's through {member.handle}"
-        if not _same_view(phase.memory_at(position, index), call.memory.get(rank, -1), model, plan):
+        memory = -1
+        if rank in planned.ph_processid:
+            memory = planned.memory_at(planned.ph_processid.index(rank), index)
+        if not _same_view(phase.memory_at(position, index), memory, model, kernel):
             yield f"the memory of rank {rank} has other gaps at {member.iop_type}"
-        if isinstance(offsets[index], UnknownOffsets) or call.name in calls.SHARED_POINTER:
-            wanted = totals(objects(phase.runs_at(position, index, offsets[index])))
-            if call.totals([rank]) != wanted:
-                yield f"rank {rank} moves other bytes"
-        elif index not in alike:
-            yield from _other_operations(phase, index, call, position)
+        if index not in alike:
+            yield from _other_operations(phase, index, planned, position)
     view_id = phase.view_id if phase.view_ids is None else phase.view_ids[position]
-    if view_id is not None and not _same_view(view_id, view_id, model, plan):
+    if view_id is not None and not _same_view(view_id, view_id, model, kernel):
         yield f"the file view of rank {rank} is another one"
 
 
-def _same_view(wanted: int, planned: int, model: Model, plan: PlannedRun) -> bool:
-    """Whether a plan's view shows the bytes that the model's does; -1: there is none."""
+def _same_view(wanted: int, planned: int, model: Model, kernel: Kernel) -> bool:
+    """Whether a kernel's view shows the bytes that the model's does; -1: there is none."""
     if wanted < 0 or planned < 0:
         return wanted == planned
-    return plan.views[planned : planned + 1] == [view_numbers(model.views[wanted])]
+    return kernel.views[planned : planned + 1] == (model.views[wanted],)
 
 
-def _other_operations(phase: Phase, index: int, call: PlannedCall, position: int) -> Iterator[str]:
+def _other_operations(phase: Phase, index: int, planned: Phase, position: int) -> Iterator[str]:
     """Whether a rank's operations of a pattern member have other offsets, sizes or bytes moved."""
-    rank = phase.ph_processid[position]
-    runs = phase.runs_at(position, index, phase.positions[index])
-    listed = call.linear is None
-    if listed and same_operations(runs, call.columns(rank)):
+    rank, offsets = phase.ph_processid[position], phase.positions[index]
+    ours, theirs = phase.runs_at(position, index, offsets), _runs(phase, position, planned, index)
+    if same_operations(ours, theirs):
         return
-    wanted, planned = objects(runs), call.runs(rank)
-    first = first_difference(normal(wanted), normal(planned))
+    wanted, made = objects(ours), objects(theirs)
+    if (
+        isinstance(offsets, UnknownOffsets)
+        or calls.performed(planned.pattern[index].iop_type) in calls.SHARED_POINTER
+    ):
+        if totals(wanted) != totals(made):
+            yield f"rank {rank} moves other bytes"
+        return
+    first = first_difference(normal(wanted), normal(made))
     if first is not None:
         yield f"operation {first} of rank {rank} has another offset or size"
-    elif listed or totals(wanted) != totals(planned):
+    elif isinstance(planned.positions[index], ListedOffsets) or totals(wanted) != totals(made):
         yield f"rank {rank} moves other bytes"
-
-
-def view_numbers(view: View) -> tuple[int, ...]:
-    """A view as the numbers of a plan's line."""
-    runs = [n for pair in zip(view.run_offsets, view.run_lengths, strict=True) for n in pair]
-    return (view.displacement, view.etype_size, view.extent, len(view.run_offsets), *runs)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import kernel_models as km
+from plan_reader import OwnStep, read_plan
 
 from wavetank.kernel.construction.from_model import make_kernel
-from wavetank.kernel.lowering.plan_reader import OwnStep, read_plan
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, ProcessStep, Program

@@ -12,9 +12,6 @@ import pytest
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import PhaseFidelity, replay_fidelity
-from wavetank.kernel.fidelity.parts import separated_differences
-from wavetank.kernel.lowering.plan_reader import read_plan
-from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
 
@@ -114,62 +111,3 @@ def test_an_mpi_open_that_failed_and_would_succeed_is_no_exact_one(
     row = other_calls(make_kernel(model, km.written(model, tmp_path)), model)
     told = "rank 0: MPI_File_open of f failed, and would succeed"
     assert row.differences == ((told,) if succeeds else ())
-
-
-PLAN = """wavetank-plan 7
-ranks 1
-file 1 1 output 0 f
-phase 1 1
- call MPI_File_write_at placed 0
-  linear 4 10 0 10 0 10
-phase 2 1
- call MPI_File_write_at placed 0
-  linear 4 20 0 20 100 20
-program 0
-{}
-end
-plan-end
-"""
-SEPARATED = " repeat 4\n  tick\n  data 2 1 - 0 0\n end"
-TIMES = " repeat 4\n  data 2 1 - 0 0\n end"
-
-
-@pytest.mark.parametrize(
-    ("steps", "told"),
-    [
-        (f" data 1 4 - 0 0\n tick\n{TIMES}", None),
-        (f" data 1 4 - 0 0\n{TIMES}", "nothing separates phase 2 from phase 1"),
-        (
-            f" data 1 4 - 0 0\n{SEPARATED}",
-            "a tick splits phase 2 into several",
-        ),
-        (" repeat 4\n  data 1 1 - 0 0\n  tick\n  data 2 1 - 0 0\n  tick\n end", None),
-    ],
-    ids=["separated once", "not separated", "separated in each repetition", "separated in turn"],
-)
-def test_ticks_part_phases_where_the_model_does(steps, told):
-    found = list(separated_differences(read_plan(PLAN.format(steps))))
-    assert found == ([(0, told)] if told else [])
-
-
-def test_a_tick_before_a_loop_parts_its_first_repetition_only(tmp_path):
-    """Phases of one call that only messages part; the second one's calls each come after a seek."""
-    ranks = (0, 1)
-    phases = [
-        km.phase(i, 1, ranks, 4, [km.member("MPI_File_write_at", 8 * i, 100)], [km.linear(a=50, b=100, c=1000 * i)])
-        for i in (1, 2)
-    ]  # fmt: skip
-    opening = FileStep(
-        iop_type="MPI_File_open", file_id=1, handle=0, mpi_mode=km.MPI_CREATE_RDWR, communicator=0
-    )
-    asking = FileStep(iop_type="MPI_File_get_size", file_id=1, handle=0)
-    steps = (
-        opening, DataStep(ph_id=1, n=4),
-        RepeatStep(times=4, steps=(asking, DataStep(ph_id=2, n=1))),
-    )  # fmt: skip
-    model = km.model(2, [km.model_file(1, "/s/f", 5000)], phases, [Program(ranks=ranks, steps=steps)],
-                     communicators=(ranks,))  # fmt: skip
-    kernel = make_kernel(model, km.written(model, tmp_path))
-    lines = [line.strip() for line in lower(kernel).splitlines()]
-    assert lines[lines.index("repeat 4") - 1] == "tick" and lines.count("tick") == 1
-    assert all(row.exact for row in replay_fidelity(kernel, model))

@@ -8,13 +8,13 @@ import kernel_models as km
 import pytest
 from call_cases import CREATE, N, benchmark, model_of, on
 from fold_builder import Event
+from plan_reader import read_plan
 
 from table_texts import texts
 from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel, KernelMembers, folders_beforehand
 from wavetank.kernel.fidelity.certificate import replay_fidelity
-from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.preparation.input_files import prepare_files, remove_files
 from wavetank.kernel.tables.all import kernel_tables

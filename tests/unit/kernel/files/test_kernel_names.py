@@ -14,7 +14,14 @@ from wavetank.kernel.document.kernel import Kernel, KernelFile, KernelName
 from wavetank.kernel.files.file_names import NamePlan, apply_names, with_names
 from wavetank.kernel.preparation.input_files import prepare_files, remove_files
 from wavetank.model.document.file import FileName, ModelFile
-from wavetank.model.document.program import FileStep, IrregularOrderStep, Program, RepeatStep, Step
+from wavetank.model.document.program import (
+    FileStep,
+    IrregularOrderStep,
+    Program,
+    RepeatStep,
+    Step,
+    given_by_number,
+)
 
 MAKE = os.O_CREAT | os.O_WRONLY
 
@@ -25,12 +32,13 @@ def file(name: str, *others: str, number: int = 1, symlinks: tuple[str, ...] = (
     )
 
 
-def step(call: str, name: int = 0, new_name: bool = False, number: int = 1) -> FileStep:
-    return FileStep(iop_type=call, file_id=number, handle=0, new_name=new_name, name=name)
+def step(call: str, name: int = 0, given: int = 0, number: int = 1) -> FileStep:
+    of_call = given_by_number(call, given)
+    return FileStep(iop_type=call, file_id=number, handle=0, name=name, **of_call)
 
 
 def renamed(old: int, new: int, call: str = "rename") -> list[FileStep]:
-    return [step(call, old), step(call, new, new_name=True)]
+    return [step(call, old), step(call, new, 1)]
 
 
 def applied(

@@ -2,11 +2,11 @@ from pathlib import Path
 
 import kernel_models as km
 import pytest
+from plan_reader import read_plan
 
 from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower, rank_list
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import UnknownOffsets

@@ -11,6 +11,7 @@ from pathlib import Path
 import kernel_models as km
 import pytest
 from fold_builder import PROVENANCE, Event, trace_of
+from plan_reader import read_plan
 
 from model_events import unfold
 from table_texts import texts
@@ -18,7 +19,6 @@ from wavetank.errors import ModelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import replay_fidelity
-from wavetank.kernel.lowering.plan_reader import read_plan
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.model import Model

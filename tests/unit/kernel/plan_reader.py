@@ -1,12 +1,12 @@
 """The plan's text read back: what the replay program will issue, rank by rank, folded.
 
-Independent of plan_text.py, so that a certificate does not compare the lowering with itself. The programs' steps are those of
-models, which name rows of the plan's own tables.
+Independent of the lowering (kernel/lowering), and of the program that reads plans: tests compare the one with the kernel by
+it, and the other with what it reads. The programs' steps are those of models, which name rows of the plan's own tables.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -15,7 +15,8 @@ from urllib.parse import unquote
 import numpy as np
 
 from wavetank.errors import KernelError
-from wavetank.kernel.document.operations import Totals, objects
+from wavetank.kernel.document.operations import objects
+from wavetank.kernel.fidelity.performed import of_next_member
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.phase import Run
 from wavetank.model.document.program import (
@@ -28,11 +29,6 @@ from wavetank.model.document.program import (
     given_by_number,
 )
 from wavetank.trace.schema import Int64Array
-
-
-def of_next_member(name: str) -> str:
-    """What stands for a name of the next member, where that of the one at hand is ``name``."""
-    return f"{name} of the next member"
 
 
 @dataclass
@@ -77,14 +73,6 @@ class PlannedCall:
         count, rs, a, b, c, last = self.linear
         moved = (count - 1) * rs + last
         return [Run(count=count, rs=rs, offset=a * rank + c, disp=b, moved=moved)]
-
-    def totals(self, ranks: Sequence[int]) -> Totals:
-        """Operations and bytes of some ranks."""
-        if self.linear is not None:
-            count, rs, *_, last = self.linear
-            return Totals(len(ranks) * count, len(ranks) * ((count - 1) * rs + last))
-        _, count, rs, _, _, last = self.listed[np.isin(self.listed[:, 0], ranks)].T
-        return Totals(sum(count.tolist()), sum(((count - 1) * rs + last).tolist()))
 
 
 @dataclass

@@ -18,9 +18,10 @@ from functools import cache
 from itertools import accumulate, islice
 from operator import itemgetter
 
+from plan_reader import OwnStep, PlannedRun
+
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.lowering.plan_reader import OwnStep, PlannedRun
 from wavetank.kernel.ordering.made_names import Place, made_pairs
 from wavetank.kernel.ordering.name_order import name_pairs
 from wavetank.kernel.ordering.process_order import process_pairs

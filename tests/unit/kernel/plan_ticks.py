@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from plan_reader import OwnStep, PlannedRun
+
 from wavetank.kernel.document import calls
-from wavetank.kernel.lowering.plan_reader import OwnStep, PlannedRun
 from wavetank.model.document.program import DataStep, Step, SyncStep
 from wavetank.model.document.step_walks import unrolled
 
