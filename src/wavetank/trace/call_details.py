@@ -124,6 +124,7 @@ _SAY_NUMBERS = {name: _OF[Argument(name)] for name in NUMBERS}
 _MPI_OPEN = OPS_BY_NAME["MPI_File_open"].code
 _MAY_SAY_0 = _OF[Argument.COMMUNICATOR].copy()
 _MAY_SAY_0[_MPI_OPEN] = True
+_FEW = 64  # calls of a part; to look for equal ones among them takes longer than to keep them
 
 
 def from_shared_columns(columns: dict[str, npt.NDArray[Any]]) -> CallDetails:
@@ -135,6 +136,13 @@ def from_shared_columns(columns: dict[str, npt.NDArray[Any]]) -> CallDetails:
     Args:
         columns: those of a ``FoldTable`` but ``given``, and ``arg``. Left are all but ``arg``, each with one meaning.
     """
+    details, (row,) = joined([sets_of_shared_columns(columns)])
+    columns["given"] = row[columns["given"]]
+    return details
+
+
+def sets_of_shared_columns(columns: dict[str, npt.NDArray[Any]]) -> CallDetails:
+    """As ``from_shared_columns``, of a part: sets in any order, and some may be equal, since ``joined`` looks at all."""
     arg = columns.pop("arg")
     at = np.flatnonzero((arg != 0) | _MAY_SAY_0[columns["op"]])
     op = columns["op"][at]
@@ -150,17 +158,19 @@ def from_shared_columns(columns: dict[str, npt.NDArray[Any]]) -> CallDetails:
         ):
             columns[name] = columns[name].copy()
             columns[name][at[opens]] = nothing
-    rows, which = distinct_rows((op, arg[at], on, info))
-    op, number, on, info = rows.T
+    number, which = arg[at], np.arange(len(at))
+    if len(at) > _FEW:
+        rows, which = distinct_rows((op, number, on, info))
+        op, number, on, info = rows.T
     memory = np.where(_OF[Argument.MEMORY][op], number, Memory.UNKNOWN)
-    details, row = distinct(
-        _numbers(op, number)
-        | {
-            "memory": np.minimum(memory, Memory.GAPS),
-            "memory_view": np.maximum(memory - MEMORY_VIEW, UNKNOWN),
-            "communicator": np.where(_OF[Argument.COMMUNICATOR][op], number, on - 1),
-            "hints": np.where(_OF[Argument.HINTS][op], number - 1, info),
-        }
-    )
-    columns["given"] = _spread(row[which], at, len(columns["op"]))
-    return details
+    told = _numbers(op, number) | {
+        "memory": np.minimum(memory, Memory.GAPS),
+        "memory_view": np.maximum(memory - MEMORY_VIEW, UNKNOWN),
+        "communicator": np.where(_OF[Argument.COMMUNICATOR][op], number, on - 1),
+        "hints": np.where(_OF[Argument.HINTS][op], number - 1, info),
+    }
+    sets = np.empty((len(_NOTHING), len(op) + 1), dtype=np.int64)
+    for column, (name, nothing) in zip(sets, _NOTHING.items(), strict=True):
+        column[0], column[1:] = nothing, told.get(name, nothing)
+    columns["given"] = _spread((which + 1).astype(np.int32), at, len(columns["op"]))
+    return CallDetails(*sets)

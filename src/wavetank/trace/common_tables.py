@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from wavetank.trace.call_details import from_shared_columns
+from wavetank.trace.call_details import sets_of_shared_columns
 from wavetank.trace.clocks import CommonTime
 from wavetank.trace.distinct import distinct_rows, first_places
 from wavetank.trace.identities import SeenFiles, seen_files
@@ -59,7 +59,7 @@ class CommonTables:
     ) -> tuple[dict[str, np.ndarray], CallDetails]:
         """A part's columns with common numbers, and times since ``origin_ns`` on the common clock; what its calls were given."""
         rows: dict[str, np.ndarray] = dict(part.columns)
-        details = from_shared_columns(rows)
+        details = sets_of_shared_columns(rows)
         files = self._of_part[id(part)]
         rows["file"] = files.common(rows["file"])
         views = {number: self._view(part, number) for number in sorted(part.views)}

@@ -42,6 +42,7 @@ from wavetank.trace.schema import (
 from wavetank.trace.shared_pointer import place_ordered_calls
 from wavetank.trace.store import is_imported, read_imported
 
+PARTS = "part-*.wt"  # names of the parts in a trace's folder
 _LEVELS = {name: level for level, name in LEVEL_NAMES.items()}
 
 
@@ -69,7 +70,7 @@ def read_trace(path: Path, *, loops: bool = False) -> Trace:
     lost = list(warnings)
     if index is None:
         if not parts:
-            raise TraceError(f"{path} holds no trace: neither {INDEX_NAME} nor parts (part-*.wt)")
+            raise TraceError(f"{path} holds no trace: neither {INDEX_NAME} nor parts ({PARTS})")
         warnings.append(
             f"{path} has no {INDEX_NAME}: the tracing command was stopped before the program ended"
         )
@@ -119,7 +120,7 @@ def read_parts(
     """
     parts: list[Part] = []
     warnings: list[str] = []
-    for name in sorted(path.glob("part-*.wt")):
+    for name in sorted(path.glob(PARTS)):
         try:
             part = read_part(name, loops, rows=rows)
         except TraceError as error:

@@ -9,11 +9,6 @@ from wavetank.trace.ops import OPS
 from wavetank.trace.schema import NUMBERS, OpKind
 
 SOURCE = Path(arguments.__file__).parents[1]
-HAND_ON = {
-    "kernel/fidelity/order.py", "kernel/lowering/step_lines.py", "model/comparison/call_results.py",
-    "model/scaling/behaviour.py", "variants/file_per_process.py",
-}  # fmt: skip
-"""Modules to which it is a part of a step, whatever it says."""
 
 
 def test_what_is_known_of_calls_on_two_names_is_one_list() -> None:
@@ -34,4 +29,4 @@ def test_no_other_module_knows_what_the_number_of_a_call_means() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Attribute) and node.attr == "arg":
                 found.add(path.relative_to(SOURCE).as_posix())
-    assert found == {"model/document/program.py", "trace/fold.py"} | HAND_ON
+    assert found == {"trace/fold.py"}
