@@ -166,9 +166,14 @@ def test_totals_of_rows_are_the_same_without_the_rows(part_bytes: bytes, tmp_pat
     path = tmp_path / "part-x-1-0.wt"
     chance = random.Random(3)
     some = False
-    for _ in range(60):
-        content = bytearray(part_bytes[: chance.randrange(parts.HEADER.size, len(part_bytes) + 1)])
-        if chance.random() < 0.5:
+    for turn in range(60):
+        n = (
+            len(part_bytes)
+            if turn == 0
+            else chance.randrange(parts.HEADER.size, len(part_bytes) + 1)
+        )
+        content = bytearray(part_bytes[:n])
+        if turn and chance.random() < 0.5:
             content[chance.randrange(parts.HEADER.size, len(content) + 1) - 1] ^= 0x10
         path.write_bytes(bytes(content))
         try:
