@@ -14,7 +14,8 @@ from waiting import HANG_S, until
 from wavetank.cluster import deploy
 from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.counters import CPU_S, SENT_BYTES
-from wavetank.cluster.host import Host, RunningCluster
+from wavetank.cluster.host import EndsMarked, Host, RunningCluster
+from wavetank.cluster.moved import moved_on
 from wavetank.errors import ClusterError, RemoteCommandError
 from wavetank.job import Placement
 from wavetank.launchers.base import prefix_of
@@ -107,6 +108,30 @@ def test_settings_and_limits_say_what_is_in_force(cluster: Cluster) -> None:
 
 def test_a_cluster_that_is_up_is_healthy(cluster: Cluster) -> None:
     assert cluster.health() == []
+
+
+# A program called as a rank is: writes 1000 times 100 bytes, and ends when somebody writes into its pipe.
+RANK = """
+mkdir "$1" && mkfifo "$1/end" && ln -s "$(command -v sh)" "$1/wavetank-replay-t"
+exec "$1/wavetank-replay-t" -c '
+i=0; while [ $i -lt 1000 ]; do printf %100s x >/dev/null; i=$((i+1)); done; read -r end <"$0/end"' "$1" "$2"
+"""
+
+
+def test_bytes_that_ranks_move_are_counted_on_hosts_whose_processes_this_machine_does_not_see(
+    cluster: Cluster,
+) -> None:
+    """By which ``measure`` says how many per cent are done."""
+    host = cluster.compute_hosts[0]
+    folder, word = f"/tmp/wavetank-rank-{os.getpid()}", f"--plan=/of-{os.getpid()}"
+    host.start(["sh", "-ec", RANK, "sh", folder, word], log="rank")
+    with moved_on([host], word, every_s=0.1) as counted:
+        if isinstance(host, EndsMarked):
+            until(lambda: counted() >= 100_000, "the bytes of the rank")
+            assert counted() < 200_000
+        end = 'until [ -p "$1/end" ]; do sleep 0.1; done; echo end >"$1/end"; rm -r "$1"'
+        host.run(["sh", "-c", end, "sh", folder])
+    assert isinstance(host, EndsMarked) or counted() == 0
 
 
 # The loop that prints a host's counters, by a pattern that does not match itself.
