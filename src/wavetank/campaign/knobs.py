@@ -77,6 +77,7 @@ _SAID_ABOVE: Mapping[str, bool | Mapping[str, bool | Mapping[str, bool]]] = {
     "mpi": {"hints": True},
     "cloud": {
         "ttl": True, "budget": True, "ssh_from": True, "bastion": True, "reaper": True, "prices": True,
+        "clients_from": True, "packages": True,
     },
 }  # fmt: skip
 _NAMES = {

@@ -128,6 +128,27 @@ def test_only_the_named_network_reaches_ssh(aws: Emulator) -> None:
 
 
 @pytest.mark.usefixtures("unreached")
+def test_networks_of_clients_reach_all_ports(aws: Emulator) -> None:
+    import boto3
+
+    create(spec_of(cloud={"clients_from": ["10.0.0.0/16", "172.31.0.0/16"]}))
+    found = boto3.client("ec2").describe_security_groups(
+        Filters=[{"Name": f"tag:{PREFIX}cluster", "Values": ["lab"]}]
+    )
+    opened = {
+        (network["CidrIp"], rule["IpProtocol"], rule["FromPort"], rule["ToPort"])
+        for rule in found["SecurityGroups"][0]["IpPermissions"]
+        for network in rule["IpRanges"]
+    }
+    assert opened == {
+        ("192.0.2.0/24", "tcp", 22, 22),
+        ("10.0.0.0/16", "tcp", 0, 65535),
+        ("172.31.0.0/16", "tcp", 0, 65535),
+    }
+    deploy.take_down("lab")
+
+
+@pytest.mark.usefixtures("unreached")
 def test_no_file_holds_credentials(aws: Emulator) -> None:
     create(spec_of())
     folder = directory_of("lab").path

@@ -51,7 +51,7 @@ def servers(openstack: Emulator) -> list[str]:
 
 
 def test_servers_have_their_groups_volumes_metadata_and_user_data(openstack: Emulator) -> None:
-    create(spec_of(openstack={"volume_type": "ssd"}))
+    create(spec_of(openstack={"volume_type": "ssd"}, cloud={"clients_from": ["10.0.0.0/16"]}))
     label = key_of().label
     groups = made(openstack, "POST nova:/os-server-groups")
     assert {each["server_group"]["policy"] for each in groups} == {"soft-affinity", "anti-affinity"}
@@ -83,6 +83,9 @@ def test_servers_have_their_groups_volumes_metadata_and_user_data(openstack: Emu
     ]
     assert rules[1]["remote_ip_prefix"] == "192.0.2.0/24" and rules[1]["port_range_min"] == 22
     assert rules[0]["remote_group_id"] == rules[0]["security_group_id"]
+    (of_clients,) = rules[2:]
+    ports = of_clients["port_range_min"], of_clients["port_range_max"]
+    assert (of_clients["remote_ip_prefix"], *ports) == ("10.0.0.0/16", 1, 65535)
     deploy.take_down("lab")
     assert openstack.left() == []
 

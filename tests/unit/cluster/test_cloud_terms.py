@@ -10,6 +10,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from wavetank.cluster.clouds.packages import packages_of_node
 from wavetank.cluster.clouds.price import estimate, over_budget, price_table
 from wavetank.cluster.notes import notes
 from wavetank.cluster.spec import ClusterSpec
@@ -50,6 +51,9 @@ def test_a_time_and_an_amount_have_no_default() -> None:
         ("zone", "eu-west-1a", "zone eu-west-1a is not in region us-east-1"),
         ("ssh_from", "0.0.0.0/0", "would let the world reach port 22"),
         ("ssh_from", "somewhere", "no IPv4 network"),
+        ("clients_from", ["0.0.0.0/0"], "would let the world reach the nodes"),
+        ("clients_from", ["somewhere"], "no IPv4 network"),
+        ("packages", ["-o=Dir::Etc"], "write a package's name"),
         ("image", "windows", "write debian-12, ubuntu-24.04"),
         ("subnet", "mine", "write default, or subnet-"),
         ("bastion", "-oProxyCommand=id", "write USER@HOST or USER@HOST:PORT"),
@@ -61,6 +65,15 @@ def test_wrong_terms_are_refused_with_the_reason(key: str, value: object, said: 
     with pytest.raises(ValidationError) as caught:
         spec({**CLOUD, key: value})
     assert said.lower() in str(caught.value).lower()
+
+
+def test_packages_go_onto_images_whose_packages_are_known() -> None:
+    asked = {**CLOUD, "packages": ["htop"]}
+    assert "htop" in packages_of_node(spec(asked), "c1")
+    with pytest.raises(
+        ValidationError, match="what image ami-12c6146b has is not known here: have htop in it"
+    ):
+        spec({**asked, "image": "ami-12c6146b"})
 
 
 def test_a_cloud_and_its_terms_go_together() -> None:

@@ -83,9 +83,10 @@ def packages_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
         return ()
     names = NAMES[spec.cloud.image]
     wanted = {*ALWAYS, *_debian(needs_of_hosts(spec)[node])}
-    if names is None:
-        return tuple(sorted(wanted - {LUSTRE}))
-    return tuple(sorted({names[each] for each in wanted if each in names}))
+    found = (
+        wanted - {LUSTRE} if names is None else {names[each] for each in wanted if each in names}
+    )
+    return tuple(sorted({*found, *spec.cloud.packages}))
 
 
 def preparations_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:

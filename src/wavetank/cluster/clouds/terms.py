@@ -45,19 +45,28 @@ def _dollars(value: object) -> object:
     return Decimal(match[1])
 
 
-def _network(value: object) -> object:
+def _ssh_network(value: object) -> object:
     """A network that may reach port 22; "caller" is this machine's public address."""
     if value == "caller":
         return value
+    return _network(value, "port 22", "'caller', or ")
+
+
+def _clients_network(value: object) -> object:
+    """A network that may reach all ports."""
+    return _network(value, "the nodes", "")
+
+
+def _network(value: object, reaches: str, otherwise: str) -> str:
     try:
         network = ipaddress.IPv4Network(str(value), strict=False)
     except ValueError as error:
         raise ValueError(
-            f"{value!r} is no IPv4 network: {error}. Write 'caller', or e.g. '192.0.2.0/24'"
+            f"{value!r} is no IPv4 network: {error}. Write {otherwise}e.g. '192.0.2.0/24'"
         ) from error
     if network.prefixlen < 8:
         raise ValueError(
-            f"{value!r} would let the world reach port 22. Write 'caller', or your site's network"
+            f"{value!r} would let the world reach {reaches}. Write {otherwise}your site's network"
         )
     return str(network)
 
@@ -142,9 +151,21 @@ class Terms(Record):
         str,
         Written(r"^(default|subnet-[0-9a-f]{8,17})$", "default, or subnet- with its number"),
     ] = Field(default="default", description="default: those of the region's default network")
-    ssh_from: Annotated[str, BeforeValidator(_network, json_schema_input_type=str)] = Field(
+    ssh_from: Annotated[str, BeforeValidator(_ssh_network, json_schema_input_type=str)] = Field(
         default="caller",
         description="network that may reach port 22; caller: this machine's public address alone",
+    )
+    clients_from: tuple[
+        Annotated[str, BeforeValidator(_clients_network, json_schema_input_type=str)], ...
+    ] = Field(
+        default=(),
+        description="networks that may reach all ports of all nodes over TCP, as clients that are no nodes of the cluster do",
+    )
+    packages: tuple[
+        Annotated[str, Written(r"^[a-z0-9][a-z0-9.+-]{0,99}$", "a package's name")], ...
+    ] = Field(
+        default=(),
+        description="further packages of all nodes, as the distribution of a known image calls them",
     )
     bastion: Literal["none"] | UserAtHost = Field(
         default="none",
@@ -184,6 +205,11 @@ class Terms(Record):
         problems = []
         if not SHORTEST_TTL_S <= self.ttl <= LONGEST_TTL_S:
             problems.append(f"ttl {format_duration(self.ttl)} is not between 10 min and 7 d")
+        if self.packages and self.has_own_image:
+            problems.append(
+                f"packages: what image {self.image} has is not known here: have {', '.join(self.packages)} in it, or take "
+                f"{' or '.join(KNOWN_IMAGES)}"
+            )
         problems += self._of_aws() if self.openstack is None else self._of_openstack(self.openstack)
         if problems:
             raise ValueError("; ".join(problems))

@@ -308,6 +308,8 @@ def _left_out_of_terms(terms: Terms) -> Iterator[str]:
         yield f"zone {terms.zone}: that of the subnet"
     if terms.ssh_from == "caller":
         yield "ssh_from caller: AllowedIps is left out, so that every address may reach port 22"
+    if terms.clients_from or terms.packages:
+        yield "clients_from and packages"
     if terms.bastion != "none" or terms.reaper != "none":
         yield "bastion and reaper"
 

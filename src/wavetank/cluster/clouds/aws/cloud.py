@@ -123,7 +123,13 @@ class AwsCloud:
         wanted = [
             Wanted("key-pair", lease.label, detail={"public": keys.user_public}),
             Wanted(
-                "security-group", lease.label, detail={"vpc": network, "ssh_from": from_network}
+                "security-group",
+                lease.label,
+                detail={
+                    "vpc": network,
+                    "ssh_from": from_network,
+                    "clients_from": terms.clients_from,
+                },
             ),
             Wanted("placement-group", lease.label, detail={"strategy": strategy_of(spec)}),
         ]
@@ -224,7 +230,16 @@ class AwsCloud:
             "IpRanges": [{"CidrIp": wanted.detail["ssh_from"], "Description": "ssh of who made it"}],
         }  # fmt: skip
         itself: dict[str, Any] = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group}]}
-        for rule in (itself, ssh):  # one a call: a rule that is there already refuses a whole call
+        networks: Any = wanted.detail["clients_from"]
+        clients = [
+            {
+                "IpProtocol": "tcp", "FromPort": 0, "ToPort": 65535,
+                "IpRanges": [{"CidrIp": each, "Description": "clients"}],
+            }
+            for each in networks
+        ]  # fmt: skip
+        # one a call: a rule that is there already refuses a whole call
+        for rule in (itself, ssh, *clients):
             with _once():
                 self.account.call(
                     "ec2", "AuthorizeSecurityGroupIngress", GroupId=group, IpPermissions=[rule]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from wavetank.cluster.clouds.cloud import Key, Lease, Made, Wanted
@@ -31,8 +32,9 @@ class Network:
 
     def wanted(self, spec: ClusterSpec, lease: Lease) -> list[Wanted]:
         """Security group, and where the network is made, it, its subnet and its router."""
-        ssh_from = terms_of(spec).ssh_from
-        found = [Wanted("security-group", lease.label, detail={"ssh_from": ssh_from})]
+        terms = terms_of(spec)
+        opens = {"ssh_from": terms.ssh_from, "clients_from": terms.clients_from}
+        found = [Wanted("security-group", lease.label, detail=opens)]
         if openstack_of(spec).network == "made":
             found += [
                 Wanted("network", lease.label),
@@ -74,7 +76,7 @@ class Network:
             made = self.account.call("neutron", "POST", path_of(kind), body=body)
             identifier = str(made[name]["id"])
         if kind == "security-group":
-            self._open(identifier, str(wanted.detail["ssh_from"]))
+            self._open(identifier, wanted.detail)
         if kind == "router" and not self._interfaces(identifier):
             interface = {"subnet_id": self.own(key, "subnet")}
             path = path_of("router", f"{identifier}/add_router_interface")
@@ -103,11 +105,15 @@ class Network:
             body["external_gateway_info"] = {"network_id": wanted.detail["external"]}
         return body
 
-    def _open(self, group: str, ssh_from: str) -> None:
-        """Everything from the group itself, and port 22 from one network."""
+    def _open(self, group: str, opens: Mapping[str, Any]) -> None:
+        """Everything from the group itself, port 22 from one network, and all ports from clients' networks."""
+        ports = [(opens["ssh_from"], 22, 22), *((each, 1, 65535) for each in opens["clients_from"])]
         for rule in (
             {"remote_group_id": group},
-            {"protocol": "tcp", "port_range_min": 22, "port_range_max": 22, "remote_ip_prefix": ssh_from},
+            *(
+                {"protocol": "tcp", "port_range_min": first, "port_range_max": last, "remote_ip_prefix": network}
+                for network, first, last in ports
+            ),
         ):  # fmt: skip
             asked = {
                 "security_group_id": group,
