@@ -324,6 +324,10 @@ def test_the_administrator_sees_tenants_servers_and_tokens(terminal):
     assert text.split("_", 2)[2] not in json.dumps(tokens)
     terminal(f"service token revoke {identity}")
     assert identity not in {each["id"] for each in terminal.rows("service token list", "tokens")}
+    kept = terminal("service tenant put carl --token").strip().split("_")[1]
+    tenants = {each["id"]: each["tenant"] for each in terminal.rows("service token list", "tokens")}
+    assert tenants[kept] == "carl"
+    terminal("service tenant remove carl")
     terminal("service token make ann --expires 90d")
     last = terminal.rows("service token list", "tokens")[-1]
     assert last["expires_utc"] > last["created_utc"]

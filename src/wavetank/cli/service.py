@@ -16,6 +16,7 @@ from wavetank.cli.space import size_of
 from wavetank.errors import ServiceError, UsageError
 
 if TYPE_CHECKING:
+    from wavetank.service.client.connection import Connection
     from wavetank.service.core.records import Held
 
 FOLDER = "/var/lib/wavetank/service"
@@ -147,6 +148,12 @@ def tenant() -> None:
     help="Servers of its dedicated spaces together.  [default: no limit]",
 )
 @click.option("--spaces", type=click.IntRange(0), help="Spaces.  [default: no limit]")
+@click.option(
+    "--token",
+    "with_token",
+    is_flag=True,
+    help="Print a new token of it in place of the table, as 'wavetank service token make' does.",
+)
 @prints(lambda: (TENANTS,))
 @click.pass_obj
 def put_tenant(
@@ -156,6 +163,8 @@ def put_tenant(
     servers: int | None,
     spaces: int | None,
     output_format: str,
+    *,
+    with_token: bool,
 ) -> None:
     """Add a tenant, or give it other quotas in place of all that it had.
 
@@ -166,7 +175,11 @@ def put_tenant(
     quota = {"bytes": size_of("--size", size), "servers": servers, "spaces": spaces}
     with service_here(folder) as service:
         found = service.send("PUT", f"/v1/tenants/{segment(name)}", TenantAnswer, quota)
-    print_tables([TENANTS.table([found])], output_format)
+        text = _new_token(service, name, None) if with_token else None
+    if text is None:
+        print_tables([TENANTS.table([found])], output_format)
+    else:
+        click.echo(text)
 
 
 @tenant.command(name="list")
@@ -216,19 +229,21 @@ def make_token(folder: Path, tenant_name: str, expires: str | None) -> None:
 
     Example: wavetank service token make ann --expires "90 d" >ann.token
     """
-    from wavetank.service.core.answers import LONGEST_LIFETIME_S, TokenMade
+    from wavetank.service.core.answers import LONGEST_LIFETIME_S
 
     lifetime_s = None if expires is None else _seconds("--expires", expires, least=1.0)
     if lifetime_s is not None and lifetime_s > LONGEST_LIFETIME_S:
         raise UsageError(f"--expires: {expires} is longer than 100 years: leave it out")
     with service_here(folder) as service:
-        made = service.send(
-            "POST",
-            f"/v1/tenants/{segment(tenant_name)}/tokens",
-            TokenMade,
-            {"lifetime_s": lifetime_s},
-        )
-    click.echo(made.text)
+        click.echo(_new_token(service, tenant_name, lifetime_s))
+
+
+def _new_token(service: Connection, tenant_name: str, lifetime_s: float | None) -> str:
+    """A new token of a tenant; ``lifetime_s`` None: it does not expire."""
+    from wavetank.service.core.answers import TokenMade
+
+    where = f"/v1/tenants/{segment(tenant_name)}/tokens"
+    return service.send("POST", where, TokenMade, {"lifetime_s": lifetime_s}).text
 
 
 @token.command(name="list")
