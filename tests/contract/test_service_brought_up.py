@@ -7,35 +7,27 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from leftovers import Traces
-from service_fakes import Clock, ip, refusal, request, tenant
-from service_killing import DONE, ended
+from service_fakes import ip, refusal, request
+from service_killing import DONE
+from spaces_brought_up import MIB, Service, killed_after
 
 from waiting import HANG_S
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import names
-from wavetank.service.core.own_servers import Template
-from wavetank.service.core.records import Device, Kind, Space
+from wavetank.service.core.records import Kind, Space
 from wavetank.service.csi.mounts import MOUNTERS
-from wavetank.service.daemon.registry import load_clusters, load_makers
 from wavetank.service.makers.glusterfs import maker as gluster_maker
 from wavetank.service.makers.images import FOLDERS, Images
 from wavetank.service.makers.nfs import maker as nfs_maker
-from wavetank.service.reconcile.driver import Reconciler
-from wavetank.service.reconcile.kinds import MakerOfKinds
-from wavetank.service.store.folder import open_store
-from wavetank.service.store.store import Store
 
 pytestmark = [pytest.mark.cluster]
 
-MIB = 2**20
 ROOM = 1400 * MIB
 HEAD = {"nfs": "10.77.0.2", "glusterfs": "10.77.0.3"}
 """Address of the head node, which comes after the servers."""
@@ -57,47 +49,6 @@ GUEST = {
 }
 
 
-class Service:
-    """A service without servers, and a template of two."""
-
-    def __init__(self, folder: Path, cluster: dict[str, Any]) -> None:
-        self.folder, self.now = folder, Clock()
-        with self.open() as store:
-            store.put_tenant(tenant(), self.now())
-            template = Template(
-                name="mine",
-                cluster=cluster,
-                devices=(Device(name="/storage", size=ROOM),),
-                kinds=("nfs", "glusterfs"),
-                most_servers=2,
-            )
-            load_clusters().see(template)
-            store.put_template(template, self.now())
-
-    def open(self):
-        return open_store(self.folder / "service")
-
-    def settle(self, store: Store) -> None:
-        maker = MakerOfKinds(load_makers(store))
-        Reconciler(store, maker, self.now, clusters=load_clusters()).recover()
-
-    def create(self, kind: Kind, name: str = "data") -> Space:
-        n = SERVERS[kind]
-        asked = request(name, n * 320 * MIB, kind=kind, mode="dedicated", servers=n, access=[ip(HEAD[kind])])  # fmt: skip
-        with self.open() as store:
-            space, _ = store.create_space("ann", asked, self.now(), "ann")
-        return space
-
-    def delete(self, space: Space) -> None:
-        with self.open() as store:
-            store.delete_space(space.id, self.now(), "ann")
-
-    def settled(self, space: Space) -> Space:
-        with self.open() as store:
-            self.settle(store)
-            return store.space(space.id)
-
-
 @pytest.fixture
 def service(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -110,17 +61,21 @@ def service(
     if findings := deploy.check(ClusterSpec.model_validate(cluster)):
         pytest.skip("; ".join(findings))
     try:
-        yield Service(tmp_path, cluster)
+        yield Service(tmp_path, cluster, ROOM)
     finally:
         for name in names():
             deploy.take_down(name)
+
+
+def create(service: Service, kind: Kind) -> Space:
+    return service.create(kind, SERVERS[kind], ip(HEAD[kind]))
 
 
 @pytest.mark.parametrize("kind", ["nfs", "glusterfs"])
 def test_a_space_has_servers_of_its_own_that_are_mounted_and_end_with_it(
     service: Service, tmp_path: Path, kind: Kind
 ) -> None:
-    space = service.settled(service.create(kind))
+    space = service.settled(create(service, kind))
     assert space.state == "ready", space.reason
     assert names() == [space.id]
     traces = Traces(tmp_path / "state", space.id)
@@ -147,7 +102,7 @@ def test_a_space_has_servers_of_its_own_that_are_mounted_and_end_with_it(
 @pytest.mark.parametrize("service", [GUEST], indirect=True, ids=["vm"])
 def test_servers_are_guests_with_loop_devices_of_their_own(service: Service) -> None:
     """Kernels of guests have loop devices as a module, which nothing loads by itself."""
-    space = service.settled(service.create("nfs"))
+    space = service.settled(create(service, "nfs"))
     assert space.state == "ready", space.reason
     guest = deploy.find(space.id).nodes.hosts["c1"]
     assert guest.run(["uname", "-r"]).stdout.strip() != os.uname().release
@@ -157,30 +112,11 @@ def test_servers_are_guests_with_loop_devices_of_their_own(service: Service) -> 
     assert names() == []
 
 
-def killed_after(programs: int, do: Callable[[], object]) -> int:
-    """Do something in a process of its own that is killed when it starts its n-th program; how that ended."""
-
-    def child() -> None:
-        left, start = programs, subprocess.Popen.__init__
-
-        def counted(self, *args, **others):
-            nonlocal left
-            left -= 1
-            if left < 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            start(self, *args, **others)
-
-        subprocess.Popen.__init__ = counted
-        do()
-
-    return ended(child)
-
-
 def test_a_service_that_is_killed_brings_nothing_up_twice_and_forgets_nothing(
     service: Service, tmp_path: Path
 ) -> None:
     """Each process goes on from what the one before left, and is killed some programs later, from the first program on."""
-    space = service.create("nfs")
+    space = create(service, "nfs")
     traces = Traces(tmp_path / "state", space.id)
 
     def go_on() -> None:

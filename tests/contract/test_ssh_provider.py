@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from contract_clusters import spec_of
-from leftovers import skip_unless_possible
+from leftovers import skip_unless_possible, up
 
 from waiting import HANG_S, until
 from wavetank.cluster import deploy
@@ -207,6 +207,22 @@ def test_the_contract_holds_over_ssh_and_hosts_are_left_as_they_were(
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
     hosts_are_as(hosts, before)
+
+
+def test_a_service_of_spaces_has_servers_on_hosts_over_ssh_and_leaves_no_space(
+    keys: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The hosts have a disk each, on which nothing is."""
+    program = str(Path(__file__).with_name("spaces_on_hosts.py"))
+    options = ["-q", "-x", "-rs", "-p", "no:cacheprovider", "-k", "nfs"]
+    with up(tmp_path_factory.mktemp("state"), spec_of("local-none", "disks")) as made:
+        on_all(made.compute_hosts, lambda host: start_sshd(host, keys))
+        argv = [sys.executable, "-m", "pytest", *options, program]
+        done = in_their_network(made, argv, inventory(keys))
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "1 passed" in done.stdout
+        left = ["find", "/storage/wavetank-spaces", "/run/wavetank-spaces", "-mindepth", "1"]
+        assert made.compute_hosts[0].run(left).stdout == ""
 
 
 RUN_CHOSEN = os.environ.get(

@@ -92,6 +92,14 @@ def contracts_hold(
     assert "passed" in said
 
 
+def spaces_hold(cloud: str, machines: deploy.DeployedCluster, kind: str) -> None:
+    """A dedicated space of a kind has servers that a service brings up on machines of a cloud."""
+    program = str(HERE.parent / "spaces_on_hosts.py")
+    options = ["-q", "-x", "-rs", "-p", "no:cacheprovider", "-k", kind]
+    said = in_cloud(cloud, machines, sys.executable, "-m", "pytest", *options, program)
+    assert "1 passed" in said, said
+
+
 def kills_leave_nothing(
     cloud: str, how: str, machines: deploy.DeployedCluster, kills: str
 ) -> list[dict[str, Any]]:

@@ -37,6 +37,7 @@ mkdir -p "/storage/of-${{2#/dev/}}"
 MOUNT_VOLUME = """folder="/storage/of-${1#/dev/}"
 [ -d "$folder" ] || { echo "$1 has no file system" >&2; exit 32; }
 [ "$2" = /storage ] || exec /usr/bin/mount --bind "$folder" "$2"
+rmdir "$folder" # the node's own disk is there, and holds nothing
 """
 
 

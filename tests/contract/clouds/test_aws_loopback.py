@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
 from loopback_runs import (
+    CHOSEN,
     contracts_hold,
     in_cloud,
     kills_asked_for,
@@ -21,6 +22,7 @@ from loopback_runs import (
     kinds,
     marks,
     skip_where_not_packaged,
+    spaces_hold,
 )
 from tracer_run import FAMILIES, compile_c
 
@@ -61,6 +63,18 @@ def test_a_tool_killed_at_any_step_on_hosts_leaves_neither_instances_nor_connect
     assert all(each["scratch"] == [] for each in found), found
     # the kills came when there were instances, volumes, a key and groups
     assert all(each["left_then"] >= 4 for each in found), found
+
+
+@pytest.mark.parametrize(
+    ("machines", "kind"),
+    [(4, "glusterfs"), *([(2, "nfs")] if CHOSEN else [])],
+    indirect=["machines"],
+)
+def test_a_service_of_spaces_brings_servers_up_on_instances(
+    machines: deploy.DeployedCluster, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAVETANK_TEST_CLOUD_REUSED", "1")
+    spaces_hold("aws", machines, kind)
 
 
 def bt_io(folder: Path) -> list[str]:

@@ -15,6 +15,7 @@ from loopback_runs import (
     kinds,
     marks,
     skip_where_not_packaged,
+    spaces_hold,
 )
 
 from wavetank.cluster import deploy
@@ -51,3 +52,15 @@ def test_a_tool_killed_after_any_call_that_changes_something_leaves_nothing_afte
     found = kills_leave_nothing("openstack", "prune", machines, kills_asked_for("2,10"))
     # a key, groups, a network with its subnet, router and ports, a volume, and what was made of servers by then
     assert all(each["left_then"] >= 9 for each in found), found
+
+
+@pytest.mark.parametrize(
+    ("machines", "kind"),
+    [(2, "nfs"), *([(4, "glusterfs")] if CHOSEN else [])],
+    indirect=["machines"],
+)
+def test_a_service_of_spaces_brings_servers_up_on_servers(
+    machines: deploy.DeployedCluster, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WAVETANK_TEST_CLOUD_REUSED", "1")
+    spaces_hold("openstack", machines, kind)

@@ -12,7 +12,7 @@ import pytest
 from wavetank.errors import ServiceError
 from wavetank.service.core.classes import KINDS, KindFacts
 from wavetank.service.core.orders import Found, Order, There
-from wavetank.service.core.own_servers import Look, OwnServers, Template
+from wavetank.service.core.own_servers import Look, OwnCluster, OwnServers, Template
 from wavetank.service.core.records import (
     Access,
     Device,
@@ -28,6 +28,8 @@ from wavetank.service.store.folder import open_store
 
 GIB = 2**30
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+ENDS = datetime(2026, 3, 8, 12, tzinfo=UTC)
+"""When servers end themselves."""
 ALL_KINDS = ("nfs", "glusterfs")
 
 
@@ -68,11 +70,16 @@ def server(node: str, *sizes: int, kinds: tuple[str, ...] = ALL_KINDS) -> Server
     return Server(node=node, devices=devices, kinds=kinds)
 
 
-def template(name: str = "small", most: int = 4, *sizes: int, kinds: tuple[str, ...] = ALL_KINDS) -> Template:  # fmt: skip
+ONE_NETWORK = {"name": "any", "provider": "aws", "cloud": {"clients_from": ["10.0.0.0/16"]}}
+"""Of templates whose clusters reach each other."""
+
+
+def template(
+    name: str = "small", most: int = 4, *sizes: int, kinds: tuple[str, ...] = ALL_KINDS,
+    cluster: dict[str, object] = ONE_NETWORK,
+) -> Template:  # fmt: skip
     devices = server(name, *(sizes or (10 * GIB,))).devices
-    return Template(
-        name=name, cluster={"name": "any"}, devices=devices, kinds=kinds, most_servers=most
-    )
+    return Template(name=name, cluster=cluster, devices=devices, kinds=kinds, most_servers=most)
 
 
 def tenant(name: str = "ann", **quota: int) -> Tenant:
@@ -206,20 +213,23 @@ class FolderClusters(Folders):
     def see(self, template: Template) -> None:
         self._see("see")
 
-    def look(self, space: str) -> Look:
-        path = self.folder / space
+    def look(self, cluster: str) -> Look:
+        path = self.folder / cluster
         return "up" if (path / "up").exists() else "half" if path.exists() else "none"
 
-    def bring_up(self, own: OwnServers) -> None:
-        path = self.folder / own.space
+    def ends(self, cluster: str) -> datetime | None:
+        return ENDS
+
+    def bring_up(self, own: OwnServers, cluster: OwnCluster) -> None:
+        path = self.folder / cluster.name
         assert not path.exists(), "brought up twice"
         self._see("bring_up")
         self._lasts(path.mkdir)
-        self._lasts(lambda: (path / "nodes").write_text(str(own.servers)))
+        self._lasts(lambda: (path / "nodes").write_text(str(cluster.servers)))
         self._lasts(lambda: (path / "up").write_text(""))
 
-    def take_down(self, space: str) -> None:
-        path = self.folder / space
+    def take_down(self, cluster: str) -> None:
+        path = self.folder / cluster
         for name in ("up", "nodes"):
             self._lasts(lambda name=name: (path / name).unlink(missing_ok=True))
         if path.exists():

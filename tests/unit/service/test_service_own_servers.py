@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +13,7 @@ from service_fakes import (
     Clock,
     FolderClusters,
     FolderMaker,
+    ip,
     refusal,
     request,
     server,
@@ -22,16 +25,32 @@ from service_web import ASKED
 from service_web import Service as WebService
 
 from wavetank.cluster import deploy
+from wavetank.cluster.clouds.packages import packages_of_node
 from wavetank.errors import ServiceError
-from wavetank.service.core.own_servers import OwnServers, Stock, choose
+from wavetank.service.core.own_servers import Stock, choose
 from wavetank.service.core.placement import Ask
-from wavetank.service.core.records import Device, Resize
+from wavetank.service.core.records import AccessList, Device, Resize
 from wavetank.service.core.refusals import Refused
-from wavetank.service.makers.clusters import ClustersOfSpaces, spec_of
+from wavetank.service.daemon.registry import load_clusters
 from wavetank.service.reconcile.driver import Reconciler
-from wavetank.service.store.folder import open_store
+from wavetank.service.store.folder import DATABASE, open_store
 
 LACKING = Refused("no_room", "no servers have room")
+
+
+class AskingMaker(FolderMaker):
+    """As makers of file systems do, it asks each server on which something of a space may be."""
+
+    def __init__(self, store, clusters, folder, point):
+        super().__init__(folder, point)
+        self.store, self.clusters = store, clusters
+
+    def find(self, space):
+        for share in self.store.order(space).reached().shares:
+            cluster = share.node.rpartition(".")[0]
+            if cluster and self.clusters.look(cluster) != "up":
+                raise ServiceError(f"no cluster is called {cluster}")
+        return super().find(space)
 
 
 class Service:
@@ -40,7 +59,7 @@ class Service:
     def __init__(self, store, folder, point=lambda: None, most=4):
         self.store, self.now = store, Clock()
         self.clusters = FolderClusters(folder / "clusters", point)
-        self.maker = FolderMaker(folder / "made", point)
+        self.maker = AskingMaker(store, self.clusters, folder / "made", point)
         self.driver = Reconciler(store, self.maker, self.now, clusters=self.clusters)
         store.put_tenant(tenant(), self.now())
         store.put_server(server("io0", 4 * GIB), self.now())
@@ -49,6 +68,9 @@ class Service:
     def create(self, name="data", size=20 * GIB, servers=2, **others):
         asked = request(name, size, mode="dedicated", servers=servers, **others)
         return self.store.create_space("ann", asked, self.now(), "ann")[0].id
+
+    def resize(self, space, **asked):
+        return self.store.resize_space(space, Resize(**asked), self.now(), "ann")
 
     def settled(self, space):
         self.driver.settle()
@@ -110,18 +132,163 @@ def test_a_refusal_says_what_each_template_lacks(service):
     assert len(service.clusters.names()) == 1
 
 
-def test_its_servers_have_room_to_grow_to_their_ends_and_stay_as_many(service):
+def test_its_servers_have_room_to_grow_to_their_ends(service):
     space = service.create(size=10 * GIB)
     service.settled(space)
-
-    def to(**asked):
-        return service.store.resize_space(space, Resize(**asked), service.now(), "ann")
-
-    to(size=20 * GIB)
+    service.resize(space, size=20 * GIB)
     assert service.settled(space).size == 20 * GIB
-    assert refusal(to, size=21 * GIB).code == "no_room"
-    refused = refusal(to, size=30 * GIB, servers=3)
-    assert (refused.code, "as one cluster, which gets and loses none" in str(refused)) == ("invalid", True)  # fmt: skip
+    assert refusal(service.resize, space, size=21 * GIB).code == "no_room"
+
+
+def test_it_gets_servers_of_a_further_cluster_and_all_go_with_it(service):
+    space = service.create()
+    service.settled(space)
+    service.resize(space, size=30 * GIB, servers=3)
+    assert service.settled(space).state == "ready"
+    assert service.clusters.names() == {space, f"{space}-2"}
+    assert (service.clusters.folder / f"{space}-2" / "nodes").read_text() == "1"
+    assert service.nodes() == ["io0", f"{space}-2.c1", f"{space}.c1", f"{space}.c2"]
+    assert {share.node for share in service.store.order(space).shares} == set(service.nodes()[1:])
+    assert [deed for deed, _ in service.maker.calls] == ["make", "resize"]
+    assert service.store.templates()[0].used == 3
+    refused = refusal(service.resize, space, size=50 * GIB, servers=5)
+    assert (refused.code, str(refused)) == (
+        "no_room",
+        "no room for 2 more servers of template small: 3 of its 4 servers are in use, and 2 more are needed",
+    )
+    refused = refusal(service.resize, space, size=20 * GIB, servers=2)
+    assert (refused.code, "hold data: they go with it" in str(refused)) == ("invalid", True)
+    # those of the administrator may be elsewhere
+    service.store.put_server(server("io9", 10 * GIB), service.now())
+    service.resize(space, size=40 * GIB, servers=4)
+    assert service.settled(space).state == "ready"
+    assert service.clusters.names() == {space, f"{space}-2", f"{space}-3"}
+    service.store.remove_template("small", service.now())
+    assert refusal(service.resize, space, size=50 * GIB, servers=5).code == "no_room"
+    service.store.delete_space(space, service.now(), "ann")
+    assert service.settled(space).state == "gone"
+    assert service.clusters.names() == service.maker.spaces() == set()
+    assert service.nodes() == ["io0", "io9"]
+
+
+def test_growth_for_which_no_servers_come_up_is_tried_again_or_taken_back(service):
+    """Meanwhile the space stays as it was, and who loses access loses it."""
+    space = service.create(access=[ip("10.0.0.2"), ip("10.0.0.3")])
+    service.settled(space)
+    service.clusters.broken["bring_up"] = "no zone has room"
+    service.resize(space, size=30 * GIB, servers=3)
+    found = service.settled(space)
+    assert (found.state, found.reason, found.servers) == ("failed", "no zone has room", 3)
+    service.store.set_access(space, AccessList(access=[ip("10.0.0.2")]), service.now(), "ann")
+    assert service.settled(space).state == "failed"
+    assert service.maker.find(space).access == {ip("10.0.0.2")}
+    (service.clusters.folder / f"{space}-2").mkdir()  # of a process that was killed
+    service.resize(space, size=20 * GIB, servers=2)
+    found = service.settled(space)
+    assert (found.state, found.servers, found.size) == ("ready", 2, 20 * GIB)
+    assert service.clusters.names() == {space}
+    assert {share.node for share in service.store.order(space).shares} == {f"{space}.c1", f"{space}.c2"}  # fmt: skip
+    assert service.store.templates()[0].used == 2
+    service.clusters.broken.clear()
+    service.resize(space, size=40 * GIB, servers=4)
+    assert service.settled(space).state == "ready"
+    assert service.clusters.names() == {space, f"{space}-2"}
+
+
+def test_growth_that_cannot_be_is_asked_for_otherwise(service):
+    space = service.create(size=10 * GIB, servers=1)
+    service.settled(space)
+    service.clusters.broken["bring_up"] = "no zone has room"
+    service.resize(space, size=30 * GIB, servers=3)
+    service.settled(space)
+    service.clusters.broken.clear()
+    service.resize(space, size=20 * GIB, servers=2)
+    assert service.settled(space).state == "ready"
+    assert service.clusters.names() == {space, f"{space}-3"}
+    assert service.nodes() == ["io0", f"{space}-3.c1", f"{space}.c1"]
+
+
+def test_a_space_is_deleted_while_further_servers_come_up(service):
+    space = service.create()
+    service.settled(space)
+    service.clusters.broken["bring_up"] = "no zone has room"
+    service.resize(space, size=30 * GIB, servers=3)
+    service.settled(space)
+    (service.clusters.folder / f"{space}-2").mkdir()
+    service.store.delete_space(space, service.now(), "ann")
+    assert service.settled(space).state == "gone"
+    assert service.clusters.names() == service.maker.spaces() == set()
+
+
+def test_data_on_the_servers_that_are_left_is_removed_before_they_are(service):
+    """One of its clusters is taken down by somebody: the space fails; its deletion asks the others, and says what keeps it."""
+    space = service.create()
+    service.settled(space)
+    service.resize(space, size=30 * GIB, servers=3)
+    service.settled(space)
+    further = f"{space}-2"
+    service.clusters.take_down(further)
+    service.driver.examine()
+    found = service.store.space(space)
+    assert (found.state, "its data with them" in str(found.reason)) == ("failed", True)
+    service.store.delete_space(space, service.now(), "ann")
+    assert service.settled(space).state == "deleting"
+    assert service.store.events(space=space)[-1].text == f"no cluster is called {further}"
+    assert service.clusters.names() == {space}
+    service.clusters.take_down(space)  # as the administrator, to let it go on
+    assert service.settled(space).state == "gone"
+    assert service.clusters.names() == set()
+
+
+@pytest.mark.parametrize(
+    ("cluster", "why"),
+    [
+        ({}, "each cluster of provider local has a network of its own"),
+        ({"provider": "vm"}, "each cluster of provider vm has a network of its own"),
+        ({"provider": "ssh"}, "they are all hosts that the template names"),
+        ({"provider": "aws", "cloud": {}}, "they let in none but each other"),
+        ({"provider": "openstack", "cloud": {"openstack": {}}}, "each cluster gets a network of its own"),
+        ({"provider": "openstack", "cloud": {"openstack": {"network": "lab"}}}, "they let in none but each other"),
+    ],
+)  # fmt: skip
+def test_servers_that_others_do_not_reach_stay_as_many_and_the_reason_is_said(
+    service, cluster, why
+):
+    service.store.put_template(template(cluster={"name": "any", **cluster}), service.now())
+    space = service.create()
+    service.settled(space)
+    refused = refusal(service.resize, space, size=30 * GIB, servers=3)
+    assert (refused.code, why in str(refused)) == ("invalid", True), str(refused)
+    assert service.store.space(space).state == "ready"
+
+
+def test_a_tenant_is_told_when_servers_end_themselves(service):
+    space = service.create()
+    service.settled(space)
+    (told,) = [each.text for each in service.store.events(space=space) if each.kind == "ends"]
+    assert told == "its servers end themselves at 2026-03-08 12:00 UTC, and its data with them"
+
+
+def test_own_servers_of_the_version_before_are_kept(tmp_path):
+    with open_store(tmp_path / "service") as store:
+        service = Service(store, tmp_path)
+        space = service.create()
+        service.settled(space)
+        before = store.order(space)
+    with sqlite3.connect(tmp_path / "service" / DATABASE) as connection:  # what version 5 had
+        connection.execute("ALTER TABLE own_servers RENAME TO kept")
+        connection.execute(
+            "CREATE TABLE own_servers (space TEXT PRIMARY KEY, template TEXT NOT NULL, servers INTEGER NOT NULL, body TEXT NOT NULL, "
+            "admitted INTEGER NOT NULL) WITHOUT ROWID"
+        )
+        connection.execute("INSERT INTO own_servers SELECT space, template, 2, body, 1 FROM kept")
+        connection.execute("DROP TABLE kept")
+        connection.execute("DROP TABLE own_cluster")
+        connection.execute("PRAGMA user_version = 5")
+    connection.close()
+    with open_store(tmp_path / "service") as store:
+        assert store.order(space) == before
+        assert store.templates()[0].used == 2
 
 
 def test_servers_that_do_not_come_up_or_cannot_serve_fail_the_space_with_the_reason(service):
@@ -216,9 +383,10 @@ def test_a_template_is_chosen_where_one_does_and_never_overcommitted(
     own, shares = choose(ask, "sp-1", found, LACKING)
     assert own.template in good
     assert own.template.device_bytes == min(each.device_bytes for each in good)
-    sizes = {(each.node, d.name): d.size for each in own.nodes() for d in each.devices}
+    nodes = own.servers_of(own.clusters[0])
+    sizes = {(each.node, d.name): d.size for each in nodes for d in each.devices}
     assert len({(share.node, share.device) for share in shares}) == servers * devices
-    assert {share.node for share in shares} == {each.node for each in own.nodes()}
+    assert {share.node for share in shares} == {each.node for each in nodes}
     assert all(share.held == share.wanted == ask.share <= sizes[share.node, share.device] for share in shares)  # fmt: skip
 
 
@@ -236,8 +404,27 @@ def of_nodes(said=None, *devices, size=10 * GIB):
 
 
 def test_a_cluster_of_servers_is_called_after_its_space_and_has_a_node_for_each():
-    spec = spec_of(OwnServers(space="sp-1f", template=of_nodes(), servers=3))
+    clusters = load_clusters()
+    spec = clusters.spec_of(of_nodes(), "sp-1f", 3)
     assert (spec.name, spec.node_names()) == ("sp-1f", ("c1", "c2", "c3", "h1"))
+    assert clusters.spec_of(of_nodes(), "sp-1f-2", 2, is_first=False).node_names() == ("c1", "c2")
+
+
+IN_AWS = {
+    "provider": "aws", "instance": {"name": "c5.large"},
+    "cloud": {"region": "us-east-1", "ttl": "1 d", "budget": "20 USD", "ssh_from": "192.0.2.0/24"},
+}  # fmt: skip
+
+
+def test_servers_in_a_cloud_get_packages_of_what_they_serve_where_those_of_the_image_are_known():
+    asked = of_nodes(IN_AWS)
+    spec = load_clusters().spec_of(asked, "sp-1f", 1)
+    packages = packages_of_node(spec, "c1")
+    assert {"glusterfs-server", "nfs-ganesha-vfs", "xfsprogs", "python3"} <= set(packages)
+    only_nfs = asked.model_copy(update={"kinds": ("nfs",)})
+    assert "glusterfs-server" not in packages_of_node(load_clusters().spec_of(only_nfs, "sp-1f", 1), "c1")  # fmt: skip
+    own = of_nodes({**IN_AWS, "cloud": {**IN_AWS["cloud"], "image": "ami-12c6146b"}})
+    assert load_clusters().spec_of(own, "sp-1f", 1).cloud.packages == ()
 
 
 @pytest.mark.parametrize(("nodes", "n"), [({"compute": 3}, 3), ({"head": 1}, 1), ({"compute": 0}, 1)])  # fmt: skip
@@ -245,7 +432,7 @@ def test_a_template_is_looked_at_with_the_servers_that_its_file_has(monkeypatch,
     """Of hosts over ssh there are as many as the file names."""
     seen = []
     monkeypatch.setattr(deploy, "check", lambda spec: seen.append(spec) or [])
-    ClustersOfSpaces().see(of_nodes({"nodes": nodes}))
+    load_clusters().see(of_nodes({"nodes": nodes}))
     assert [spec.nodes.compute for spec in seen] == [n]
 
 
@@ -262,11 +449,11 @@ def test_a_template_is_looked_at_with_the_servers_that_its_file_has(monkeypatch,
 )  # fmt: skip
 def test_a_template_of_which_no_servers_can_be_is_refused(wrong, why):
     with pytest.raises(ServiceError, match=why):
-        ClustersOfSpaces().see(wrong)
+        load_clusters().see(wrong)
 
 
 def story(folder, kill_at=None):
-    """A space gets servers of its own and keeps them, another one goes with its servers; how many points there were."""
+    """A space gets servers of its own, keeps them and gets one more, another goes with its servers; how many points there were."""
     with points(kill_at) as point, open_store(folder / "service") as store:
         service = Service(store, folder, point)
         service.driver.recover()
@@ -280,19 +467,24 @@ def story(folder, kill_at=None):
                 service.driver.settle()
                 store.delete_space(gone, NOON, "ann")
         service.driver.settle()
+        kept = store.space_named("ann", "kept")
+        if kept.servers == 2:
+            service.resize(kept.id, size=30 * GIB, servers=3)
+        service.driver.settle()
     return point.n
 
 
 def see_one_is_there(folder):
     with open_store(folder / "service") as store:
         kept = store.space_named("ann", "kept")
-        assert (kept.state, kept.made_generation) == ("ready", 1)
+        assert (kept.state, kept.made_generation, kept.servers) == ("ready", 2, 3)
         assert store.spaces(None) == (kept,)
-        assert {path.name for path in (folder / "clusters").iterdir()} == {kept.id}
+        clusters = {kept.id, f"{kept.id}-2"}
+        assert {path.name for path in (folder / "clusters").iterdir()} == clusters
         assert {path.name for path in (folder / "made").iterdir()} == {kept.id}
         nodes = [held.server.node for held in store.servers()]
-        assert nodes == ["io0", f"{kept.id}.c1", f"{kept.id}.c2"]
-        assert store.templates()[0].used == 2
+        assert nodes == ["io0", f"{kept.id}-2.c1", f"{kept.id}.c1", f"{kept.id}.c2"]
+        assert store.templates()[0].used == 3
         assert store.open_intents() == ()
 
 

@@ -291,6 +291,8 @@ def test_a_folder_of_the_version_before_is_brought_to_this_one(tmp_path):
     with sqlite3.connect(tmp_path / DATABASE) as connection:  # what version 2 had
         connection.execute("ALTER TABLE event DROP COLUMN times")
         connection.execute("ALTER TABLE token DROP COLUMN expires_utc")
+        for table in ("template", "own_servers", "own_cluster"):
+            connection.execute(f"DROP TABLE {table}")
         connection.execute("PRAGMA user_version = 2")
     connection.close()
     for _ in range(2):

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import ipaddress
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from wavetank.service.core.classes import KINDS, see_offered, smallest_bytes
+from wavetank.service.core.classes import see_offered
 from wavetank.service.core.own_servers import OwnServers, Stock, choose
-from wavetank.service.core.placement import Ask, place, replace, share_bytes
+from wavetank.service.core.placement import Ask, place, replace
+from wavetank.service.core.problems import (
+    access_problems,
+    kind_problems,
+    leave_problems,
+    server_problems,
+    shrink_problems,
+    size_problems,
+)
 from wavetank.service.core.quota import see_within
 from wavetank.service.core.records import (
     Access,
     Held,
-    Kind,
     Resize,
     Share,
     Space,
@@ -34,11 +40,11 @@ def see_possible(request: SpaceRequest) -> None:
     """
     see_offered(request.kind, request.mode)
     problems = [
-        *_kind_problems(request),
-        *_server_problems(
+        *kind_problems(request),
+        *server_problems(
             request.kind, request.servers, request.devices_per_server, request.redundancy
         ),
-        *_access_problems(request.kind, request.access),
+        *access_problems(request.kind, request.access),
     ]
     if problems:
         raise Refused("invalid", f"space {request.name!r} cannot be: {'; '.join(problems)}")
@@ -128,7 +134,6 @@ def resize(
     used: Usage,
     servers: Iterable[Held],
     now: datetime,
-    has_own: bool = False,
 ) -> tuple[Space, tuple[Share, ...]]:
     """A space that is to have another size or other servers, and its place. The same size and servers are no change.
 
@@ -140,31 +145,103 @@ def resize(
         used: what the tenant has, this space included.
         servers: all of them.
         now: in UTC.
-        has_own: whether its servers were brought up for it: they are one cluster, which gets and loses none.
 
     Raises:
         Refused: state, invalid, quota, no_room.
+    """
+    after = _resized(space, shares, asked, tenant, used, now, least=space.servers)
+    return after, tuple(shares) if after is space else replace(_ask(after), shares, servers)
+
+
+def resize_on_own(
+    space: Space,
+    shares: Sequence[Share],
+    asked: Resize,
+    tenant: Tenant,
+    used: Usage,
+    servers: Iterable[Held],
+    now: datetime,
+    own: OwnServers,
+    stocks: Iterable[Stock],
+) -> tuple[Space, tuple[Share, ...], OwnServers]:
+    """As ``resize``, of a space whose servers were brought up for it: it stays on such servers, as others may not reach them.
+
+    Args:
+        space: as it is.
+        shares: its place.
+        asked: for what.
+        tenant: whose it is.
+        used: what the tenant has, this space included.
+        servers: all of them.
+        now: in UTC.
+        own: its servers.
+        stocks: all templates.
+
+    Raises:
+        Refused: state, invalid, quota, no_room.
+    """
+    after = _resized(space, shares, asked, tenant, used, now, least=own.admitted)
+    if after is space:
+        return space, tuple(shares), own
+    its = own.resized(after.servers, stocks)
+    nodes = {node for each in its.clusters if each.wanted for node in each.nodes}
+    stays = [share for share in shares if share.node in nodes]
+    leaves = [
+        share.model_copy(update={"wanted": 0})
+        for share in shares
+        if share.node not in nodes and share.held
+    ]
+    there = [each for each in servers if each.server.node in nodes]
+    place_now = replace(_ask(after), stays, [*there, *its.pending_servers(stays)])
+    return (
+        after,
+        tuple(sorted((*place_now, *leaves), key=lambda each: (each.node, each.device))),
+        its,
+    )
+
+
+def _resized(
+    space: Space,
+    shares: Sequence[Share],
+    asked: Resize,
+    tenant: Tenant,
+    used: Usage,
+    now: datetime,
+    *,
+    least: int,
+) -> Space:
+    """A space that is to have another size or other servers; the same, where that is no change.
+
+    Args:
+        space: as it is.
+        shares: its place.
+        asked: for what.
+        tenant: whose it is.
+        used: what the tenant has, this space included.
+        now: in UTC.
+        least: servers on which something of it may be.
+
+    Raises:
+        Refused: state, invalid, quota.
     """
     _see_made(space, "resized", ("ready", "failed"))
     size = space.size if asked.size is None else asked.size
     n = space.servers if asked.servers is None else asked.servers
     if (size, n) == (space.size, space.servers) and space.state == "ready":
-        return space, tuple(shares)
+        return space
     problems = [
-        *_server_problems(space.kind, n, space.devices_per_server, space.redundancy),
-        *_shrink_problems(space, size, n, shares),
-        *_leave_problems(space, n),
-        *_own_problems(space, n, has_own=has_own),
-        *_size_problems(space.kind, size, n, space.devices_per_server),
+        *server_problems(space.kind, n, space.devices_per_server, space.redundancy),
+        *shrink_problems(space, size, n, shares),
+        *leave_problems(space, n, least),
+        *size_problems(space.kind, size, n, space.devices_per_server),
     ]
     if problems:
         raise Refused("invalid", f"space {space.name!r} cannot be so: {'; '.join(problems)}")
     more_servers = n - space.servers if space.mode == "dedicated" else 0
     see_within(tenant, used, Usage(bytes=size - space.size, servers=more_servers))
     wanted = space.model_copy(update={"size": size, "servers": n})
-    place_now = replace(_ask(wanted), shares, servers)
     grows = size > space.size or n > space.servers
-    return _wants(wanted, "growing" if grows else "changing", now), place_now
+    return _wants(wanted, "growing" if grows else "changing", now)
 
 
 def set_access(space: Space, access: Iterable[Access], now: datetime) -> Space:
@@ -176,7 +253,7 @@ def set_access(space: Space, access: Iterable[Access], now: datetime) -> Space:
     rules = tuple(access)
     if space.state == "failed" or space.state in ("deleting", "gone"):
         _see_made(space, "given other access rules", ("failed",))
-    if problems := list(_access_problems(space.kind, rules)):
+    if problems := list(access_problems(space.kind, rules)):
         raise Refused("invalid", f"space {space.name!r}: {'; '.join(problems)}")
     if set(rules) == set(space.access) and space.state != "failed":
         return space
@@ -282,105 +359,3 @@ def _see_made(space: Space, verb: str, states: tuple[State, ...]) -> None:
             "state",
             f"space {space.name!r} was never ready: try it again, or delete it ({space.reason})",
         )
-
-
-def _kind_problems(request: SpaceRequest) -> Iterator[str]:
-    facts = KINDS[request.kind]
-    if request.stripe_size is not None and not facts.stripes:
-        yield f"{facts.title} does not stripe files: leave stripe_size out"
-    if request.stripe_size is not None and request.stripe_size < facts.smallest_stripe_bytes:
-        yield (
-            f"{facts.title} makes no stripes below {exact_size(facts.smallest_stripe_bytes)}, and {exact_size(request.stripe_size)} "
-            "are asked for"
-        )
-    yield from _size_problems(
-        request.kind, request.size, request.servers, request.devices_per_server
-    )
-    if request.redundancy and not facts.copies:
-        yield f"{facts.title} keeps no copies: leave redundancy out"
-
-
-def _size_problems(kind: Kind, size: int, servers: int, devices: int) -> Iterator[str]:
-    facts = KINDS[kind]
-    smallest = smallest_bytes(kind, servers * devices)
-    if size < smallest:
-        on = (
-            f" on {servers} {'server' if servers == 1 else 'servers'}"
-            if servers * devices > 1
-            else ""
-        )
-        on += f" with {devices} devices each" if devices > 1 else ""
-        yield f"{facts.title} makes no space below {exact_size(smallest)}{on}, and {exact_size(size)} are asked for"
-
-
-def _leave_problems(space: Space, servers: int) -> Iterator[str]:
-    """What was never made may still be made elsewhere; growth that failed may have put data on what it got."""
-    if not KINDS[space.kind].leaves and space.made_generation and servers < space.servers:
-        yield (
-            f"{KINDS[space.kind].title} keeps a space on all of its servers, {space.servers}: make one on {servers}, and copy"
-        )
-
-
-def _own_problems(space: Space, servers: int, *, has_own: bool) -> Iterator[str]:
-    if has_own and servers != space.servers:
-        yield (
-            f"its {space.servers} servers were brought up for it as one cluster, which gets and loses none: "
-            f"make a space on {servers}, and copy"
-        )
-
-
-def _server_problems(kind: Kind, servers: int, devices: int, redundancy: int) -> Iterator[str]:
-    facts = KINDS[kind]
-    if facts.most_servers is not None and servers > facts.most_servers:
-        yield f"{facts.title} serves a space from {facts.most_servers} server, not from {servers}"
-    if facts.most_devices is not None and devices > facts.most_devices:
-        yield f"{facts.title} keeps a space on {facts.most_devices} device of a server, not on {devices}"
-    if redundancy >= servers:
-        yield f"redundancy {redundancy} needs {redundancy + 1} servers, not {servers}: each copy is on another one"
-    elif servers * devices % (redundancy + 1):
-        yield (
-            f"redundancy {redundancy} makes groups of {redundancy + 1} devices, and {servers} servers with {devices} each "
-            f"make {servers * devices}"
-        )
-
-
-def _shrink_problems(
-    space: Space, size: int, servers: int, shares: Sequence[Share]
-) -> Iterator[str]:
-    """Growth that failed may be taken back: what was made counts, not what was wanted."""
-    facts = KINDS[space.kind]
-    if facts.shrinks:
-        return
-    made = sum(share.made for share in shares)
-    largest = max((share.made for share in shares), default=0)
-    parts = servers * space.devices_per_server
-    if size < made:
-        yield f"{facts.title} does not shrink a space, and it has {exact_size(made)}: make a smaller one, and copy"
-    elif share_bytes(size, space.redundancy, servers, space.devices_per_server) < largest:
-        least = largest * parts // (space.redundancy + 1)
-        yield (
-            f"all parts of a space are equal, {facts.title} does not shrink them, and each has {exact_size(largest)}: on {servers} servers "
-            f"it has {exact_size(least)} or more"
-        )
-
-
-def _access_problems(kind: Kind, access: Iterable[Access]) -> Iterator[str]:
-    facts = KINDS[kind]
-    for wrong in sorted({rule.kind for rule in access} - set(facts.access)):
-        keeps = f"rules by {' or '.join(facts.access)}" if facts.access else "no access rules"
-        yield f"{facts.title} keeps {keeps}, not by {wrong}"
-    if kind == "glusterfs":
-        yield from _address_problems(facts.title, access)
-    for wrong_level in sorted({rule.level for rule in access} - set(facts.levels)):
-        yield f"{facts.title} keeps rules for {' or '.join(facts.levels)}, not for {wrong_level}"
-
-
-def _address_problems(title: str, access: Iterable[Access]) -> Iterator[str]:
-    """What lists of patterns of addresses cannot hold."""
-    for rule in access:
-        if rule.kind == "ip":
-            network = ipaddress.ip_network(rule.subject)
-            if network.version != 4:
-                yield f"{title} keeps rules by addresses of IPv4, not by {rule.subject}"
-            elif network.prefixlen < 8:
-                yield f"{title} keeps no networks larger than /8, and {rule.subject} is one"

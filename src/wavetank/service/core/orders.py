@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from wavetank.errors import ServiceError
 from wavetank.service.core.own_servers import OwnServers
@@ -59,6 +60,13 @@ class Order:
     space: Space
     shares: tuple[Share, ...]
     own: OwnServers | None = None
+
+    def reached(self) -> Self:
+        """The same without shares of servers that are not there yet."""
+        if self.own is None or not self.own.pending:
+            return self
+        shares = tuple(each for each in self.shares if each.node not in self.own.pending)
+        return replace(self, shares=shares)
 
     def wanted_shares(self) -> dict[tuple[str, str], int]:
         """(node, device) -> bytes, of the devices that it is to be on."""

@@ -17,6 +17,12 @@ MAKERS: Mapping[Kind, str] = {
 }
 """Kind -> "module:function": the function is given the store, to read where spaces lie, and gives a Maker."""
 
+NEEDS: Mapping[Kind, str] = {
+    "glusterfs": "wavetank.service.makers.glusterfs.maker:needs",
+    "nfs": "wavetank.service.makers.nfs.maker:needs",
+}
+"""Kind -> "module:function", which gives what servers of it need."""
+
 CLUSTERS = "wavetank.service.makers.clusters:ClustersOfSpaces"
 
 
@@ -31,7 +37,7 @@ def load_makers(store: Store, registry: Mapping[Kind, str] = MAKERS) -> dict[Kin
 
 def load_clusters() -> Clusters:
     """What brings up servers of spaces' own: clusters of any provider."""
-    clusters: Clusters = _at(CLUSTERS)()
+    clusters: Clusters = _at(CLUSTERS)({kind: _at(place)() for kind, place in NEEDS.items()})
     return clusters
 
 

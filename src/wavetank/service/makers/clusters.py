@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import datetime
 
 from pydantic import ValidationError
 
 from wavetank.cluster import deploy
+from wavetank.cluster.clouds.engine import noted_end
+from wavetank.cluster.clouds.packages import WITH_APT
+from wavetank.cluster.clouds.user_data import packages_of
 from wavetank.cluster.devices import device_paths
 from wavetank.cluster.namespaces.nodes import STORAGE_PATH
+from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
 from wavetank.document import explain
 from wavetank.errors import ClusterError, ServiceError, SpecError, WavetankError
-from wavetank.service.core.own_servers import Look, OwnServers, Template
+from wavetank.service.core.own_servers import Look, OwnCluster, OwnServers, Template
+from wavetank.service.core.records import Kind
 from wavetank.units import exact_size
 
 TRIAL = "trial-of-a-template"
@@ -21,7 +27,14 @@ TRIAL = "trial-of-a-template"
 
 
 class ClustersOfSpaces:
-    """Brings up clusters by any provider; see ``reconcile.clusters.Clusters``."""
+    """Brings up clusters by any provider; see ``reconcile.clusters.Clusters``.
+
+    Attributes:
+        needs: kind of spaces -> what its servers need.
+    """
+
+    def __init__(self, needs: Mapping[Kind, Needs]) -> None:
+        self.needs = needs
 
     def see(self, template: Template) -> None:
         """See that a cluster with as many servers as the file has compute nodes could come up here.
@@ -33,7 +46,7 @@ class ClustersOfSpaces:
         asked = nodes.get("compute") if isinstance(nodes, dict) else None
         # with ssh, as many as there are hosts
         servers = asked if isinstance(asked, int) and asked > 0 else 1
-        spec = spec_of(OwnServers(space=TRIAL, template=template, servers=servers))
+        spec = self.spec_of(template, TRIAL, servers)
         findings = list(_device_problems(template, spec))
         try:
             findings += deploy.check(spec)
@@ -44,9 +57,9 @@ class ClustersOfSpaces:
                 f"servers of template {template.name} cannot come up: {'; '.join(findings)}"
             )
 
-    def look(self, space: str) -> Look:
+    def look(self, cluster: str) -> Look:
         """By what is written of the cluster: a process that was killed while it came up left it in part."""
-        directory = directory_of(space)
+        directory = directory_of(cluster)
         if not directory.path.exists():
             return "none"
         try:
@@ -55,33 +68,83 @@ class ClustersOfSpaces:
             return "half"
         return "up" if state is not None and state.status == "up" else "half"
 
-    def bring_up(self, own: OwnServers) -> None:
-        """Bring its cluster up.
+    def ends(self, cluster: str) -> datetime | None:
+        """At the ttl, in a cloud."""
+        return noted_end(directory_of(cluster))
+
+    def bring_up(self, own: OwnServers, cluster: OwnCluster) -> None:
+        """Bring a cluster up.
 
         Raises:
             ServiceError: it does not come up.
         """
+        is_first = cluster.name == own.space
+        spec = self.spec_of(own.template, cluster.name, cluster.servers, is_first=is_first)
         try:
-            deploy.bring_up(spec_of(own))
+            deploy.bring_up(spec)
         except (ClusterError, SpecError) as error:
             raise ServiceError(
                 f"its servers are not brought up: {' '.join(str(error).split())}"
             ) from error
 
-    def take_down(self, space: str) -> None:
-        """Take its cluster down.
+    def take_down(self, cluster: str) -> None:
+        """Take a cluster down.
 
         Raises:
             ServiceError: something of it cannot be removed.
         """
-        if not directory_of(space).path.exists():
+        if not directory_of(cluster).path.exists():
             return
         try:
-            deploy.take_down(space)
+            deploy.take_down(cluster)
         except ClusterError as error:
             raise ServiceError(
                 f"its servers are not taken down: {' '.join(str(error).split())}"
             ) from error
+
+    def spec_of(
+        self, template: Template, name: str, servers: int, *, is_first: bool = True
+    ) -> ClusterSpec:
+        """A cluster of servers.
+
+        Args:
+            template: what it is like. In a cloud nodes get packages of what they serve, where those of the image are known.
+            name: of the cluster.
+            servers: compute nodes.
+            is_first: whether it is the first one of a space; others have compute nodes alone.
+
+        Raises:
+            ServiceError: there can be no such cluster.
+        """
+        said = template.cluster
+        nodes = said.get("nodes")
+        others = nodes if isinstance(nodes, dict) and is_first else {}
+        body = {**said, "name": name, "nodes": {**others, "compute": servers}}
+        try:
+            spec = ClusterSpec.model_validate(body)
+        except ValidationError as error:
+            raise ServiceError(
+                f"template {template.name} makes no cluster: {explain(error)}"
+            ) from error
+        if spec.file_system.kind != "none":
+            raise ServiceError(
+                f"template {template.name} has file system {spec.file_system.kind}: the service makes those of spaces by itself. "
+                "Write file_system: {kind: none}"
+            )
+        return self._with_packages(spec, template)
+
+    def _with_packages(self, spec: ClusterSpec, template: Template) -> ClusterSpec:
+        if spec.cloud is None or spec.cloud.image not in WITH_APT:
+            return spec
+        remedies = (
+            how
+            for kind in template.kinds
+            if kind in self.needs
+            for how in (*self.needs[kind].programs.values(), *self.needs[kind].files.values())
+        )
+        packages = tuple(dict.fromkeys((*spec.cloud.packages, *packages_of(remedies))))
+        cloud = spec.cloud.model_copy(update={"packages": packages})
+        return spec.model_copy(update={"cloud": cloud})
 
 
 def _device_problems(template: Template, spec: ClusterSpec) -> Iterator[str]:
@@ -96,30 +159,3 @@ def _device_problems(template: Template, spec: ClusterSpec) -> Iterator[str]:
             yield (
                 f"{device.name} has {exact_size(has)}, and spaces are to have {exact_size(device.size)} of it"
             )
-
-
-def spec_of(own: OwnServers) -> ClusterSpec:
-    """The cluster of a space's servers.
-
-    Raises:
-        ServiceError: there can be no such cluster.
-    """
-    said = own.template.cluster
-    nodes = said.get("nodes")
-    body = {
-        **said,
-        "name": own.space,
-        "nodes": {**(nodes if isinstance(nodes, dict) else {}), "compute": own.servers},
-    }
-    try:
-        spec = ClusterSpec.model_validate(body)
-    except ValidationError as error:
-        raise ServiceError(
-            f"template {own.template.name} makes no cluster: {explain(error)}"
-        ) from error
-    if spec.file_system.kind != "none":
-        raise ServiceError(
-            f"template {own.template.name} has file system {spec.file_system.kind}: the service makes those of spaces by itself. "
-            "Write file_system: {kind: none}"
-        )
-    return spec

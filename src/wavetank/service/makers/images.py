@@ -29,7 +29,9 @@ from wavetank.units import exact_size
 
 FOLDERS: Mapping[Kind, str] = {"nfs": "wavetank-spaces", "glusterfs": "wavetank-bricks"}
 """Below a device, what each kind of spaces has: a server may serve several, and each maker sees its own alone."""
-_OURS = " ".join(f"-e {name}" for name in FOLDERS.values())
+HOMES = "wavetank"
+"""Below a device of a machine that a cloud made, what its cluster has: the first start makes it."""
+_OURS = " ".join(f"-e {name}" for name in (*FOLDERS.values(), HOMES))
 TIMEOUT_S = 1800.0
 WIPED_AT_ONCE = 32 * 2**30  # bytes; 1800 s do for them at 18 MiB/s
 LOOK_TIMEOUT_S = 45.0  # whoever adds a server waits for the look at it

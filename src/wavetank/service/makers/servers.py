@@ -61,8 +61,9 @@ class Servers:
         return [held.server.node for held in self.known.servers() if self.kind in held.server.kinds]
 
     def nodes_of(self, space: str) -> list[str]:
-        """Those that have, or had, a share of a space; all, where none does."""
-        return sorted({share.node for share in self.known.order(space).shares} or self.nodes())
+        """Those that have, or had, a share of a space; all, where none does. Servers of its own that are not there yet have nothing."""
+        order = self.known.order(space).reached()
+        return sorted({share.node for share in order.shares} or self.nodes())
 
     def host(self, node: str) -> Host:
         """How to run commands on one.

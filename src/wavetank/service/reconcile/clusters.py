@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Protocol
 
 from wavetank.errors import ServiceError
-from wavetank.service.core.own_servers import Look, OwnServers, Template
+from wavetank.service.core.own_servers import Look, OwnCluster, OwnServers, Template
 
 
 class Clusters(Protocol):
@@ -21,18 +22,21 @@ class Clusters(Protocol):
             WavetankError: it could not, with all that is wrong.
         """
 
-    def look(self, space: str) -> Look:
-        """How far the cluster of a space's servers is there."""
+    def look(self, cluster: str) -> Look:
+        """How far a cluster of a space's servers is there."""
 
-    def bring_up(self, own: OwnServers) -> None:
+    def ends(self, cluster: str) -> datetime | None:
+        """When servers that are up end themselves, in UTC; None where they do not."""
+
+    def bring_up(self, own: OwnServers, cluster: OwnCluster) -> None:
         """Bring servers up of which nothing is there.
 
         Raises:
             WavetankError: they do not come up; nothing of them is left then, or ``look`` tells it. A tenant may read the text.
         """
 
-    def take_down(self, space: str) -> None:
-        """Take the servers of a space down, whatever is there of them. Nothing is no error.
+    def take_down(self, cluster: str) -> None:
+        """Take a cluster of a space's servers down, whatever is there of it. Nothing is no error.
 
         Raises:
             WavetankError: something of them cannot be removed.
@@ -46,14 +50,18 @@ class NoClusters:
         """Refuse all templates."""
         raise ServiceError(f"this service brings up no servers, and none of {template.name}")
 
-    def look(self, space: str) -> Look:
+    def look(self, cluster: str) -> Look:
         """Nobody knows."""
-        raise ServiceError(f"this service brings up no servers, and cannot ask those of {space}")
+        raise ServiceError(f"this service brings up no servers, and cannot ask those of {cluster}")
 
-    def bring_up(self, own: OwnServers) -> None:
+    def ends(self, cluster: str) -> datetime | None:
+        """Nobody knows."""
+        raise ServiceError(f"this service brings up no servers, and cannot ask those of {cluster}")
+
+    def bring_up(self, own: OwnServers, cluster: OwnCluster) -> None:
         """Nothing is brought up."""
-        raise ServiceError(f"this service brings up no servers, and none of {own.space}")
+        raise ServiceError(f"this service brings up no servers, and none of {cluster.name}")
 
-    def take_down(self, space: str) -> None:
+    def take_down(self, cluster: str) -> None:
         """Nothing is taken down."""
-        raise ServiceError(f"this service brings up no servers, and cannot end those of {space}")
+        raise ServiceError(f"this service brings up no servers, and cannot end those of {cluster}")

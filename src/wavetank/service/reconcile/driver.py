@@ -11,10 +11,11 @@ from datetime import datetime
 
 from wavetank.errors import WavetankError
 from wavetank.service.core.orders import Found, Order, There, UnfinishedError
-from wavetank.service.core.own_servers import Look
+from wavetank.service.core.own_servers import OwnCluster, OwnServers
+from wavetank.service.core.records import Space
 from wavetank.service.core.refusals import Refused
 from wavetank.service.reconcile.clusters import Clusters, NoClusters
-from wavetank.service.reconcile.decision import Deed, Step, next_step
+from wavetank.service.reconcile.decision import Looks, Step, next_step
 from wavetank.service.reconcile.maker import Maker
 from wavetank.service.store.store import Store
 
@@ -87,7 +88,7 @@ class Reconciler:
         """Look for a ready space that no server that can be asked has."""
         order = self.store.order(identity)
         nodes = {share.node for share in order.shares}
-        if order.own is not None and self.clusters.look(identity) != "up":
+        if order.own is not None and set(self._looks_at(order).values()) != {"up"}:
             self._settle(identity)
         elif why := [there.away[node] for node in sorted(nodes & there.away.keys())]:
             self.store.tell(order.space, "unreachable", _told(why), self.now())
@@ -109,16 +110,16 @@ class Reconciler:
 
     def _settle(self, identity: str) -> None:
         """Take the steps of one space until it rests. A step that changes nothing is not taken twice."""
-        taken: set[tuple[int, str]] = set()
+        taken: set[tuple[int, str, str]] = set()
         while not self.stopping():
             order = self.store.order(identity)
             try:
-                look, found = self._look_at(order)
+                looks, found = self._look_at(order)
             except WavetankError as error:
                 self.store.tell(order.space, "unreachable", str(error), self.now())
                 return
-            step = next_step(order, found, look)
-            key = (order.space.generation, step.do)
+            step = next_step(order, found, looks)
+            key = (order.space.generation, step.do, step.cluster)
             if step.do == "rest":
                 return
             if key in taken:
@@ -129,17 +130,24 @@ class Reconciler:
             if not self._take(order, found, step):
                 return
 
-    def _look_at(self, order: Order) -> tuple[Look | None, Found | None]:
+    def _look_at(self, order: Order) -> tuple[Looks | None, Found | None]:
         """How far the servers of its own are there, where it has such, and the space as it is there.
 
-        Servers that are not up, or were not looked at yet, have nothing of it.
+        Servers that are not up, or were not looked at yet, have nothing of it. Where some were taken down that had data, the rest is
+        asked only to be removed; it says then that they are not there.
         """
         if order.own is None:
             return None, self.maker.find(order.space.id)
-        look = self.clusters.look(order.space.id)
-        if look != "up" or not order.own.admitted:
-            return look, None
-        return look, self.maker.find(order.space.id)
+        looks = self._looks_at(order)
+        had = [looks[each.name] == "up" for each in order.own.clusters if each.admitted]
+        goes = order.space.state in ("deleting", "gone")
+        if not any(had) or not (all(had) or goes):
+            return looks, None
+        return looks, self.maker.find(order.space.id)
+
+    def _looks_at(self, order: Order) -> Looks:
+        clusters = () if order.own is None else order.own.clusters
+        return {each.name: self.clusters.look(each.name) for each in clusters}
 
     def _take(self, order: Order, found: Found | None, step: Step) -> bool:
         """Take one step; whether there may be a next one."""
@@ -151,14 +159,14 @@ class Reconciler:
         elif step.do == "fail":
             self.store.fail(space, step.why, self.now())
         elif step.do != "rest":
-            return self._do(order, step.do, step.why)
+            return self._do(order, step)
         return True
 
-    def _do(self, order: Order, deed: Deed, why: str) -> bool:
+    def _do(self, order: Order, step: Step) -> bool:
         space = order.space
-        intent = self.store.intend(space, deed, why, self.now())
+        intent = self.store.intend(space, step.do, step.why, self.now())
         try:
-            self._carry_out(order, deed)
+            self._carry_out(order, step)
         except UnfinishedError as waits:  # the other spaces have their turn; the next look goes on
             self.store.did(intent, self.now())
             self.store.tell(space, "waiting", str(waits), self.now())
@@ -169,8 +177,8 @@ class Reconciler:
         self.store.did(intent, self.now())
         return True
 
-    def _carry_out(self, order: Order, deed: Deed) -> None:
-        space, own = order.space, order.own
+    def _carry_out(self, order: Order, step: Step) -> None:
+        space, deed = order.space, step.do
         if deed == "remove":
             self.maker.remove(space.id)
         elif deed == "make":
@@ -178,15 +186,28 @@ class Reconciler:
         elif deed == "resize":
             self.maker.resize(order)
         elif deed == "change_access":
-            self.maker.change_access(order)
+            self.maker.change_access(order.reached())
         elif deed == "take_down":
-            self.clusters.take_down(space.id)
-        elif own is not None and deed == "bring_up":
-            self.clusters.bring_up(own)
-        elif own is not None:
-            for server in own.nodes():
-                self.maker.see(server)
-            self.store.admit(space, self.now())
+            self.store.release(space, step.cluster)
+            self.clusters.take_down(step.cluster)
+        elif order.own is not None:
+            cluster = next(each for each in order.own.clusters if each.name == step.cluster)
+            if deed == "bring_up":
+                self.clusters.bring_up(order.own, cluster)
+            else:
+                self._admit(space, order.own, cluster)
+
+    def _admit(self, space: Space, own: OwnServers, cluster: OwnCluster) -> None:
+        """Look at servers that are up, and take them."""
+        for server in own.servers_of(cluster):
+            self.maker.see(server)
+        self.store.admit(space, cluster.name, self.now())
+        ends = self.clusters.ends(cluster.name)
+        if ends is not None:
+            text = (
+                f"its servers end themselves at {ends:%Y-%m-%d %H:%M} UTC, and its data with them"
+            )
+            self.store.tell(space, "ends", text, self.now())
 
 
 def _told(reasons: Iterable[str]) -> str:

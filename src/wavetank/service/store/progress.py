@@ -123,8 +123,7 @@ class Progress(Base):
             put_space(connection, after)
             shares = placement.settled(shares_of(connection, space.id))
             put_shares(connection, after, () if after.state == "gone" else shares)
-            if after.state == "gone":
-                forget_own(connection, space.id)
+            forget_own(connection, space.id, gone=after.state == "gone")
             told = "its data and its place are released" if after.state == "gone" else export or ""
             add_event(connection, after, after.state, told, now)
             return True

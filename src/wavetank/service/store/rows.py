@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from wavetank.service.core.own_servers import OwnServers, Stock, Template
+from wavetank.service.core.own_servers import OwnCluster, OwnServers, Stock, Template
 from wavetank.service.core.records import (
     Access,
     AuditRow,
@@ -108,7 +108,9 @@ def remove_server(connection: Connection, node: str) -> None:
 def stocks_of(connection: Connection) -> tuple[Stock, ...]:
     """All templates by name, with the servers that spaces have of them."""
     used = dict(
-        connection.execute("SELECT template, sum(servers) FROM own_servers GROUP BY template")
+        connection.execute(
+            "SELECT template, sum(servers) FROM own_servers JOIN own_cluster USING (space) GROUP BY template"
+        )
     )
     return tuple(
         Stock(template=Template.model_validate_json(body), used=used.get(name, 0))
@@ -118,34 +120,59 @@ def stocks_of(connection: Connection) -> tuple[Stock, ...]:
 
 def own_of(connection: Connection, space: str) -> OwnServers | None:
     """The servers that are brought up for a space alone; None: it has none such."""
-    row = connection.execute(
-        "SELECT body, servers, admitted FROM own_servers WHERE space = ?", (space,)
-    ).fetchone()
+    row = connection.execute("SELECT body FROM own_servers WHERE space = ?", (space,)).fetchone()
     if row is None:
         return None
+    clusters = connection.execute(
+        "SELECT name, servers, admitted, wanted FROM own_cluster WHERE space = ? ORDER BY position",
+        (space,),
+    )
     return OwnServers(
         space=space,
         template=Template.model_validate_json(row[0]),
-        servers=row[1],
-        admitted=bool(row[2]),
+        clusters=tuple(
+            OwnCluster(name=name, servers=servers, admitted=bool(admitted), wanted=bool(wanted))
+            for name, servers, admitted, wanted in clusters
+        ),
     )
 
 
 def put_own(connection: Connection, own: OwnServers) -> None:
-    """Write which servers are to be brought up for a space."""
+    """Write which servers are to be brought up for a space, in place of what was."""
     template = own.template
     connection.execute(
-        "INSERT INTO own_servers VALUES (?,?,?,?,?)",
-        (own.space, template.name, own.servers, template.model_dump_json(), int(own.admitted)),
+        "INSERT OR REPLACE INTO own_servers VALUES (?,?,?)",
+        (own.space, template.name, template.model_dump_json()),
+    )
+    connection.execute("DELETE FROM own_cluster WHERE space = ?", (own.space,))
+    connection.executemany(
+        "INSERT INTO own_cluster VALUES (?,?,?,?,?,?)",
+        [
+            (own.space, i, each.name, each.servers, int(each.admitted), int(each.wanted))
+            for i, each in enumerate(own.clusters)
+        ],
     )
 
 
-def forget_own(connection: Connection, space: str) -> None:
-    """Forget the servers that were brought up for a space: they are gone."""
+def forget_own(connection: Connection, space: str, *, gone: bool) -> None:
+    """Forget servers that were brought up for a space and are taken down.
+
+    Args:
+        connection: of a transaction that writes.
+        space: its identity.
+        gone: whether all of them are; else those that it is not to have any more.
+    """
     own = own_of(connection, space)
-    if own is not None:
-        for server in own.nodes():
-            remove_server(connection, server.node)
+    if own is None:
+        return
+    for cluster in own.clusters:
+        if gone or not cluster.wanted:
+            for node in cluster.nodes:
+                remove_server(connection, node)
+            connection.execute(
+                "DELETE FROM own_cluster WHERE space = ? AND name = ?", (space, cluster.name)
+            )
+    if gone:
         connection.execute("DELETE FROM own_servers WHERE space = ?", (space,))
 
 

@@ -89,7 +89,8 @@ class Spaces(Base):
         """
         with self._asked(actor, "resize space", space, now) as connection:
             before = space_of(connection, space, tenant)
-            after, shares = changes.resize(
+            own = own_of(connection, space)
+            asked = (
                 before,
                 shares_of(connection, space),
                 resize,
@@ -97,11 +98,17 @@ class Spaces(Base):
                 usage_of(connection, before.tenant),
                 servers_of(connection),
                 now,
-                has_own=own_of(connection, space) is not None,
             )
+            if own is None:
+                after, shares = changes.resize(*asked)
+            else:
+                stocks = stocks_of(connection)
+                after, shares, own = changes.resize_on_own(*asked, own, stocks)
             if after is not before:
                 put_space(connection, after)
                 put_shares(connection, after, shares)
+                if own is not None:
+                    put_own(connection, own)
                 told = f"{_size_told(before)} before; {_size_told(after)} wanted"
                 add_event(connection, after, after.state, told, now)
             return after

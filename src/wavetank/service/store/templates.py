@@ -8,7 +8,14 @@ from wavetank.service.core.own_servers import Stock, Template
 from wavetank.service.core.records import Space
 from wavetank.service.core.refusals import Refused
 from wavetank.service.store.base import Base
-from wavetank.service.store.rows import add_event, own_of, put_server, stocks_of
+from wavetank.service.store.rows import (
+    Connection,
+    add_event,
+    own_of,
+    put_server,
+    remove_server,
+    stocks_of,
+)
 
 
 class Templates(Base):
@@ -44,14 +51,39 @@ class Templates(Base):
         with self._connections.reading() as connection:
             return stocks_of(connection)
 
-    def admit(self, space: Space, now: datetime) -> None:
-        """Take the servers of a space, which are up and were looked at, as servers of the service."""
+    def admit(self, space: Space, cluster: str, now: datetime) -> None:
+        """Take servers of a space, which are up and were looked at, as servers of the service.
+
+        Args:
+            space: whose they are.
+            cluster: that they are nodes of. One that the space is not to have any more is left as it is.
+            now: when.
+        """
         with self._connections.changing() as connection:
             own = own_of(connection, space.id)
-            if own is None or own.admitted:
+            its = () if own is None else own.clusters
+            found = next((each for each in its if each.name == cluster and each.wanted), None)
+            if own is None or found is None or found.admitted:
                 return
-            for server in own.nodes():
+            for server in own.servers_of(found):
                 put_server(connection, server)
-            connection.execute("UPDATE own_servers SET admitted = 1 WHERE space = ?", (space.id,))
-            nodes = ", ".join(server.node for server in own.nodes())
-            add_event(connection, None, "server", f"{nodes}: of template {own.template.name}", now)
+            _set_admitted(connection, space, cluster, admitted=True)
+            text = f"{', '.join(found.nodes)}: of template {own.template.name}"
+            add_event(connection, None, "server", text, now)
+
+    def release(self, space: Space, cluster: str) -> None:
+        """Give servers of a space back, on which nothing of it is any more, before they are taken down: they are not asked from then on."""
+        with self._connections.changing() as connection:
+            own = own_of(connection, space.id)
+            for each in () if own is None else own.clusters:
+                if each.name == cluster and each.admitted:
+                    for node in each.nodes:
+                        remove_server(connection, node)
+                    _set_admitted(connection, space, cluster, admitted=False)
+
+
+def _set_admitted(connection: Connection, space: Space, cluster: str, *, admitted: bool) -> None:
+    connection.execute(
+        "UPDATE own_cluster SET admitted = ? WHERE space = ? AND name = ?",
+        (int(admitted), space.id, cluster),
+    )
