@@ -121,6 +121,7 @@ enum wt_note {
     WT_NOTE_OTHER_CLASS = 12, /* detail: a program of another word size that was started: not seen */
     WT_NOTE_GO = 13,          /* detail: a Go program that was started: seen only in what it does through C */
     WT_NOTE_OVERWRITTEN = 14, /* detail: mmap or mmap64, over which another library wrote: not seen since */
+    WT_NOTE_LIBAIO = 15,      /* detail: a libaio whose functions a program asks dlsym for: not seen */
 };
 /* How the memory of one item of an MPI-IO call's data type lies. */
 enum wt_memory {

@@ -27,7 +27,7 @@ static const struct {
 #define N_DATA_CALLS (sizeof data_calls / sizeof *data_calls)
 
 static bool made[N_DATA_CALLS];
-static bool ring_made, requests_made;
+static bool ring_made;
 
 static void note(enum wt_note kind, const char *detail) {
     wt_meta_begin(WT_META_NOTE);
@@ -40,14 +40,18 @@ static void note(enum wt_note kind, const char *detail) {
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 
-__attribute__((visibility("hidden"), used)) void wt_syscall_seen(long number, long first, const char *caller);
-void wt_syscall_seen(long number, long first, const char *caller) {
+/* Whether the call is to be made by wt_submit_seen: requests are recorded there, and the call's result is
+ * known. */
+__attribute__((visibility("hidden"), used)) bool wt_syscall_seen(long number, long first, const char *caller);
+bool wt_syscall_seen(long number, long first, const char *caller) {
     if (!wt_active || wt_inside || (caller >= __ehdr_start && caller < etext)) {
-        return; /* the tracer's own */
+        return false; /* the tracer's own */
+    }
+    if (number == SYS_io_submit) {
+        return !wt_submitting;
     }
     int saved = errno;
     ring_made = ring_made || number == SYS_io_uring_setup;
-    requests_made = requests_made || (number == SYS_io_submit && !wt_submitting);
     for (size_t i = 0; i < N_DATA_CALLS; i++) {
         struct wt_ofd *ofd = data_calls[i].number == number ? wt_ofd_of((int)first) : NULL;
         if (ofd != NULL) {
@@ -56,6 +60,7 @@ void wt_syscall_seen(long number, long first, const char *caller) {
         }
     }
     errno = saved;
+    return false;
 }
 
 /* Where several of our libraries are preloaded: that of the next one, which may be the one that traces. */
@@ -70,6 +75,7 @@ __asm__(".text\n.globl syscall\n.type syscall,@function\nsyscall:\n.cfi_startpro
         "call wt_syscall_seen\n"
         "addq $8, %rsp\npopq %r9\npopq %r8\npopq %rcx\npopq %rdx\npopq %rsi\npopq %rdi\n"
         ".cfi_adjust_cfa_offset -56\n"
+        "testb %al, %al\njne 3f\n"
         "movq wt_syscall_next(%rip), %rax\ntestq %rax, %rax\nje 2f\njmp *%rax\n2:\n"
         "movq %rdi, %rax\nmovq %rsi, %rdi\nmovq %rdx, %rsi\nmovq %rcx, %rdx\nmovq %r8, %r10\n"
         "movq %r9, %r8\nmovq 8(%rsp), %r9\nsyscall\n"
@@ -77,6 +83,7 @@ __asm__(".text\n.globl syscall\n.type syscall,@function\nsyscall:\n.cfi_startpro
         "1: negl %eax\npushq %rax\n.cfi_adjust_cfa_offset 8\n"
         "call *__errno_location@GOTPCREL(%rip)\n"
         "popq %rcx\n.cfi_adjust_cfa_offset -8\nmovl %ecx, (%rax)\nmovq $-1, %rax\nret\n"
+        "3: jmp wt_submit_seen\n"
         ".cfi_endproc\n.size syscall, .-syscall\n");
 void wt_unseen_start(void) {
     if (!wt_claimed) {
@@ -215,10 +222,41 @@ static void note_namespaces(void) {
 #endif
 }
 
+/* ---- a libaio whose requests are not seen: it makes its calls by the processor's instruction (before
+ * version 0.3.113), and who uses it has asked dlsym for a function of that library ---- */
+
+static const char *libaio;
+static bool is_seen;
+
+static int find_libaio(struct dl_phdr_info *info, size_t size, void *unused) {
+    (void)size, (void)unused;
+    libaio = strstr(info->dlpi_name, "/libaio.so") != NULL ? info->dlpi_name : NULL;
+    return libaio != NULL;
+}
+
+static void see_submit(const struct wt_reference *reference) {
+    is_seen = is_seen || strcmp(reference->name, "io_submit") == 0;
+#if defined(__x86_64__)
+    is_seen = is_seen || (reference->object == libaio && strcmp(reference->name, "syscall") == 0);
+#endif
+}
+
+static void note_libaio(void) {
+    if (dl_iterate_phdr(find_libaio, NULL) == 0) {
+        return;
+    }
+    wt_references(see_submit, NULL);
+    if (!is_seen) {
+        note(WT_NOTE_LIBAIO, libaio);
+        wt_part_wanted = true;
+    }
+}
+
 void wt_note_unseen(void) {
     note_bypassing();
     note_namespaces();
     note_overwritten();
+    note_libaio();
     if (ring_made || dl_iterate_phdr(find_liburing, NULL) || a_ring_is_open()) {
         note(WT_NOTE_IO_URING, "");
     }
@@ -226,8 +264,5 @@ void wt_note_unseen(void) {
         if (made[i]) {
             note(WT_NOTE_RAW, data_calls[i].name);
         }
-    }
-    if (requests_made) {
-        note(WT_NOTE_RAW, "io_submit");
     }
 }

@@ -1,7 +1,8 @@
-"""Requests that programs give to the kernel through libaio are rows; those made by syscall(2) are said to be missing."""
+"""Requests that programs give to the kernel through libaio, or by syscall(2), are rows."""
 
 from __future__ import annotations
 
+import platform
 import subprocess
 from pathlib import Path
 
@@ -10,13 +11,17 @@ from tracer_run import Call, calls, compile_c, need, run_traced
 
 from waiting import HANG_S
 
+x86_64 = pytest.mark.skipif(
+    platform.machine() != "x86_64", reason="calls of syscall(2) are looked at on x86-64 alone"
+)
+
 
 @pytest.fixture
 def program(tmp_path: Path) -> list[str]:
     """The program's command but for its last words; it is skipped where the kernel takes no such requests."""
     need("libwavetank-trace.so", "gcc")
     shared = ("-shared", "-fPIC")
-    library = compile_c("libaio_calls.c", tmp_path / "libstandin.so", *shared, "-DLIBRARY")
+    library = compile_c("libaio_calls.c", tmp_path / "libaio.so.1", *shared, "-DLIBRARY")
     linked = (str(library), f"-Wl,-rpath,{tmp_path}")
     compile_c("libaio_calls.c", tmp_path / "plugin.so", *shared, "-DPLUGIN", *linked)
     found = compile_c("libaio_calls.c", tmp_path / "libaio_calls", "-DLINKED", *linked, "-ldl")
@@ -54,13 +59,40 @@ def test_requests_of_a_plugin_with_a_library_of_its_own_are_rows_too(
     assert not trace.warnings
 
 
-def test_requests_made_by_syscall_are_said_to_be_missing(
+@x86_64
+@pytest.mark.usefixtures("program")
+def test_requests_of_a_library_that_is_asked_for_its_function_are_rows_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = compile_c("libaio_calls.c", tmp_path / "alone", "-ldl")
+    trace = run_traced([str(alone), "handle", str(tmp_path / "libaio.so.1")], tmp_path, monkeypatch)
+    assert [call for call in calls(trace) if call.op.startswith("aio_")] == TAKEN
+    assert not trace.warnings
+
+
+@x86_64
+@pytest.mark.usefixtures("program")
+def test_requests_of_an_older_library_that_is_asked_for_its_function_are_said_to_be_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It makes them by the processor's instruction."""
+    options = ("-shared", "-fPIC", "-DLIBRARY", "-DINLINE")
+    library = compile_c("libaio_calls.c", tmp_path / "libaio.so.1", *options)
+    alone = compile_c("libaio_calls.c", tmp_path / "alone", "-ldl")
+    trace = run_traced([str(alone), "handle", str(library)], tmp_path, monkeypatch)
+    assert not [call for call in calls(trace) if call.op.startswith("aio_")]
+    (warning,) = trace.warnings
+    assert warning.startswith("libaio was loaded")
+    assert warning.endswith(f"are not seen: {library}")
+
+
+@x86_64
+def test_requests_made_by_syscall_are_rows_too(
     program: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = run_traced([*program, "raw"], tmp_path, monkeypatch)
-    assert not [call for call in calls(trace) if call.op.startswith("aio_")]
-    (warning,) = trace.warnings
-    assert "syscall(2), which are not seen: io_submit" in warning
+    assert [call for call in calls(trace) if call.op.startswith("aio_")] == TAKEN
+    assert not trace.warnings
 
 
 @pytest.mark.usefixtures("program")

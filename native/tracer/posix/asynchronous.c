@@ -123,6 +123,15 @@ static void submitted(const struct iocb *request, uint64_t t0, uint64_t t1) {
     asked(ops[request->aio_lio_opcode], fd, size, request->aio_offset, 0, t0, t1);
 }
 
+/* The kernel takes the first so many requests, and those are rows. */
+static void record_taken(long n, struct iocb **requests, uint64_t t0, uint64_t t1) {
+    int error = errno;
+    for (long i = 0; i < n; i++) {
+        submitted(requests[i], t0, t1);
+    }
+    errno = error;
+}
+
 /* As libaio's own: it gives what was wrong as a negative number, and leaves errno. */
 static int submit(aio_context_t queue, long n, struct iocb **requests) {
     int saved = errno;
@@ -134,7 +143,7 @@ static int submit(aio_context_t queue, long n, struct iocb **requests) {
     return result;
 }
 
-/* The kernel takes the first so many requests, and those are rows. A library that only an object with a scope
+/* A library that only an object with a scope
  * of its own has loaded (RTLD_LOCAL) is not found behind us: then the call is made here. */
 WT_EXPORT int io_submit(aio_context_t queue, long n, struct iocb **requests);
 WT_EXPORT int io_submit(aio_context_t queue, long n, struct iocb **requests) {
@@ -144,10 +153,14 @@ WT_EXPORT int io_submit(aio_context_t queue, long n, struct iocb **requests) {
     int result = real_io_submit != NULL ? real_io_submit(queue, n, requests) : submit(queue, n, requests);
     wt_submitting = false;
     uint64_t t1 = wt_now();
-    int error = errno;
-    for (int i = 0; i < result; i++) {
-        submitted(requests[i], t0, t1);
-    }
-    errno = error;
+    record_taken(result, requests, t0, t1);
+    return result;
+}
+
+/* The same by syscall(2): of a program, or of a libaio that it loaded and asked for its function. */
+long wt_submit_seen(long number, aio_context_t queue, long n, struct iocb **requests) {
+    uint64_t t0 = wt_now();
+    long result = syscall(number, queue, n, requests);
+    record_taken(result, requests, t0, wt_now());
     return result;
 }

@@ -55,6 +55,8 @@ static inline struct wt_ofd *wt_ofd_of(int fd) {
 
 /* ---- asynchronous.c ---- */
 extern _Thread_local bool wt_submitting; /* this thread is in an io_submit that is recorded */
+struct iocb;
+long wt_submit_seen(long number, unsigned long queue, long n, struct iocb **requests); /* as syscall(2) */
 
 /* ---- stdio.c ---- */
 void wt_stdio_start(void);

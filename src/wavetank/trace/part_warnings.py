@@ -7,6 +7,7 @@ from wavetank.trace.part import (
     NOTE_BYPASSED,
     NOTE_GO,
     NOTE_IO_URING,
+    NOTE_LIBAIO,
     NOTE_MAPPED,
     NOTE_MISSED,
     NOTE_OTHER_CLASS,
@@ -93,6 +94,8 @@ _NOT_SEEN = {
     NOTE_RIGHTS: "program(s) that were started run with the rights of another user or group, for which the dynamic loader "
     "leaves the tracer out, and are not seen",
     NOTE_BYPASSED: "libraries were loaded with RTLD_DEEPBIND or by dlmopen: their calls go to the C library itself, and are "
+    "not seen",
+    NOTE_LIBAIO: "libaio was loaded, and nothing is linked with its io_submit: requests of a program that takes it by dlsym are "
     "not seen",
     NOTE_OTHER_CLASS: "program(s) that were started are of another word size (32 bits) than the tracer, and not seen",
     NOTE_GO: "Go program(s) that were started make their system calls themselves: only what they do through C is seen",

@@ -1,5 +1,6 @@
-/* Requests to the kernel as libaio makes them. Usage: libaio_calls linked | raw | plugin PATH
- * LIBRARY: io_submit as libaio has it. LINKED: a program, PLUGIN: an object that is linked with that library.
+/* Requests to the kernel as libaio makes them. Usage: libaio_calls linked | raw | plugin PATH | handle PATH
+ * LIBRARY: io_submit as libaio has it; INLINE: as before version 0.3.113. LINKED: a program, PLUGIN: an
+ * object that is linked with that library.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,12 +18,18 @@ submit_call io_submit, plugin_submit;
 
 #if defined(LIBRARY)
 int io_submit(aio_context_t queue, long n, struct iocb **requests) {
+#if defined(INLINE)
+    long result = SYS_io_submit;
+    __asm__ volatile("syscall" : "+a"(result) : "D"(queue), "S"(n), "d"(requests) : "rcx", "r11", "memory");
+    return (int)result;
+#else
     int saved = errno, result = (int)syscall(SYS_io_submit, queue, n, requests);
     if (result < 0) {
         result = -errno;
         errno = saved;
     }
     return result;
+#endif
 }
 #elif defined(PLUGIN)
 int plugin_submit(aio_context_t queue, long n, struct iocb **requests) {
@@ -73,7 +80,8 @@ int main(int argc, char **argv) {
         submit = raw_submit;
     } else if (argc > 2) {
         void *plugin = dlopen(argv[2], RTLD_NOW | RTLD_LOCAL);
-        submit = plugin ? (submit_call *)(uintptr_t)dlsym(plugin, "plugin_submit") : NULL;
+        const char *name = strcmp(argv[1], "handle") == 0 ? "io_submit" : "plugin_submit";
+        submit = plugin ? (submit_call *)(uintptr_t)dlsym(plugin, name) : NULL;
     }
     int fd = open("aio.bin", O_CREAT | O_RDWR | O_TRUNC, 0644);
     if (fd < 0 || submit == NULL) {
