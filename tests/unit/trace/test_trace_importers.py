@@ -283,3 +283,19 @@ def test_dftracer_cut_in_the_middle_keeps_what_came_before(tmp_path: Path) -> No
     trace = open_trace(log)
     assert len(unfold(trace.folds)) > 6
     assert any("cut short" in warning for warning in trace.warnings)
+
+
+def test_installed_packages_are_not_looked_through_for_a_folder_of_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That takes as long as reading a small trace."""
+
+    def looked(**_: str) -> list[str]:
+        asked.append("packages")
+        return []
+
+    asked: list[str] = []
+    monkeypatch.setattr("wavetank.trace.open.entry_points", looked)
+    assert (kind_of(tmp_path), asked) == ("wavetank", ["packages"])
+    (tmp_path / "part-host-1-0.wt").touch()
+    assert (kind_of(tmp_path), asked) == ("wavetank", ["packages"])

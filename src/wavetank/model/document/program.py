@@ -24,7 +24,6 @@ import numpy as np
 from pydantic import (
     Field,
     GetJsonSchemaHandler,
-    SerializerFunctionWrapHandler,
     model_serializer,
     model_validator,
 )
@@ -133,6 +132,8 @@ class FileStep(Record):
         """
         if not isinstance(values, dict):
             return values
+        if "arg" not in values and _NUMBERS.isdisjoint(values):
+            return values
         call = str(values.get("iop_type"))
         for name in _NUMBERS & values.keys():
             if values[name] and ARGUMENTS.get(call) != name:
@@ -142,10 +143,10 @@ class FileStep(Record):
         others = {name: value for name, value in values.items() if name != "arg"}
         return others | given_by_number(call, values["arg"])
 
-    @model_serializer(mode="wrap")
-    def _short(self, written: SerializerFunctionWrapHandler) -> dict[str, object]:
+    @model_serializer
+    def _short(self) -> dict[str, object]:
         """Without what the call was not given: a call is given one of these fields at most."""
-        values: dict[str, object] = written(self)
+        values: dict[str, object] = vars(self).copy()
         for name in NUMBERS:
             if not values[name]:
                 del values[name]
