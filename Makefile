@@ -4,6 +4,7 @@
 #   make setup   leaves .venv/bin/wavetank
 #   make test-openstack  what make test does with a real Nova, alone
 #   make test-manila  what make test does with a real Manila, alone
+#   make test-packages  builds the container and other packages, and uses them in clean roots of Debian: minutes, 2 GB
 #   make check   formatters, linters, types, architecture (part of make test)
 #   make book    the documentation as one site, in build/book/site
 #   make bench   benchmarks: ratios against peers or limits of the same run
@@ -25,7 +26,7 @@ NATIVE_SOURCES := $(shell find native -type f)
 # After the packages of the system, what does not wait for each other is made side by side.
 SIDE_BY_SIDE = @$(MAKE) --no-print-directory --jobs=2 --output-sync=line
 
-.PHONY: setup setup-test demo test check book bench smoke-aws test-openstack test-manila clean packages packages-test \
+.PHONY: setup setup-test demo test check book bench smoke-aws test-openstack test-manila test-packages clean packages packages-test \
   made made-test check-types check-python check-c
 
 setup: packages
@@ -113,6 +114,10 @@ test-openstack: setup-test
 test-manila: setup-test
 	@test -e $(MANILA)/.installed || { echo "test-manila: there is no Manila; all output is in $(MANILA).log" >&2; exit 1; }
 	$(BIN)/pytest tests/contract/test_manila.py
+
+test-packages: setup-test
+	@packaging/install-debian-packages packages
+	WAVETANK_TEST_PACKAGES=all $(BIN)/pytest tests/e2e/test_packages_in_roots.py
 
 bench: setup-test
 	@for program in benchmarks/*/run; do echo "== $$program"; PATH="$(CURDIR)/$(BIN):$$PATH" $$program || exit 1; done
