@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -124,13 +125,16 @@ def test_bytes_that_ranks_move_are_counted_on_hosts_whose_processes_this_machine
     """By which ``measure`` says how many per cent are done."""
     host = cluster.compute_hosts[0]
     folder, word = f"/tmp/wavetank-rank-{os.getpid()}", f"--plan=/of-{os.getpid()}"
-    host.start(["sh", "-ec", RANK, "sh", folder, word], log="rank")
-    with moved_on([host], word, every_s=0.1) as counted:
-        if isinstance(host, EndsMarked):
-            until(lambda: counted() >= 100_000, "the bytes of the rank")
-            assert counted() < 200_000
-        end = 'until [ -p "$1/end" ]; do sleep 0.1; done; echo end >"$1/end"; rm -r "$1"'
-        host.run(["sh", "-c", end, "sh", folder])
+    end = 'until [ -p "$1/end" ]; do sleep 0.1; done; echo end >"$1/end"; rm -r "$1"'
+    with ThreadPoolExecutor(1) as pool, moved_on([host], word, every_s=0.1) as counted:
+        rank = pool.submit(host.run, ["sh", "-ec", RANK, "sh", folder, word], timeout_s=HANG_S)
+        try:
+            if isinstance(host, EndsMarked):
+                until(lambda: counted() >= 100_000, "the bytes of the rank")
+                assert counted() < 200_000
+        finally:
+            host.run(["sh", "-c", end, "sh", folder], timeout_s=HANG_S)
+        rank.result()
     assert isinstance(host, EndsMarked) or counted() == 0
 
 
