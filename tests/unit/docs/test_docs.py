@@ -125,10 +125,10 @@ def test_every_command_of_ours_is_in_the_documentation() -> None:
     assert missing == []
 
 
-def test_lines_of_shell_take_examples_from_wherever_the_clone_is() -> None:
+def test_lines_of_shell_take_our_files_from_wherever_the_clone_is() -> None:
     """The reader of a page is in a folder of their own; README alone is read in the clone."""
     starts = re.compile(
-        r"^ *(?:\$ )?(?:sudo |wavetank |cp |python3? |pip |kubectl |examples/\S+[^/\s]$)"
+        r"^ *(?:\$ )?(?:sudo |wavetank |cp |mpicc\S* |python3? |pip |kubectl |examples/\S+[^/\s]$)"
     )
     elsewhere = [
         f"{page.relative_to(ROOT)}: {line.strip()}"
@@ -136,7 +136,7 @@ def test_lines_of_shell_take_examples_from_wherever_the_clone_is() -> None:
         if page.parent != ROOT
         for code in CODE.findall(page.read_text())
         for line in code.splitlines()
-        if starts.match(line) and re.search(r'(?<!"\$WAVETANK/)examples/', line)
+        if starts.match(line) and re.search(r'(?<!"\$WAVETANK/)(?:examples|tests)/', line)
     ]
     assert elsewhere == []
 
