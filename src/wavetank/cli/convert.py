@@ -18,7 +18,7 @@ import click
     help="Folder for the trace. [default: LOG.trace]",
 )
 def command(log: Path, output: Path | None) -> None:
-    """Convert a Darshan log, a DFTracer file or strace's output into a trace.
+    """Convert a log of Darshan, DFTracer, Recorder or strace into a trace.
 
     The kind is told by the content. Every command that takes a trace takes these files as they are, too.
 

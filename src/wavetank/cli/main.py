@@ -26,7 +26,7 @@ from wavetank.steps import STEPS
 COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("doctor", "What this machine can do, what is missing, what that costs, how to install it."),
     "trace": ("trace", "Run a program and record its I/O."),
-    "convert": ("convert", "Take a Darshan log, a DFTracer file or strace's output into a trace."),
+    "convert": ("convert", "Take a log of Darshan, DFTracer, Recorder or strace into a trace."),
     "model": ("model", "Turn a trace into the I/O model: application, files, phases."),
     "show": ("show", "Print the tables of a trace, model, kernel or measurement."),
     "diff": ("diff", "Compare two models phase by phase."),
