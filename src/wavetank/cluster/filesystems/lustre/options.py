@@ -111,7 +111,7 @@ def _place_problems(spec: ClusterSpec) -> Iterator[str]:
             why = f"this kernel has no module lustre (neither loaded nor in its modules.dep), and {why}"
         yield (
             f"file_system lustre: nodes of provider {spec.provider} share this machine's kernel, and {why}. Use hosts or guests with "
-            "kernels of their own: provider ssh, aws or vm (docs/how-to/lustre.md); mounted already, it is kind: existing"
+            "kernels of their own: provider ssh, aws, openstack or vm (docs/how-to/lustre.md); mounted already, it is kind: existing"
         )
     if spec.cloud is not None and not spec.cloud.has_own_image:
         yield (

@@ -165,7 +165,7 @@ def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
         yield f"file_system.options.server: {fs.options['server']!r} is none; there are {', '.join(SERVERS)}"
     elif _wants_kernel(spec) and not spec.servers_own_kernels:
         yield (
-            "file_system.options.server: kernel is for nodes with a kernel of their own (providers vm and ssh): "
+            "file_system.options.server: kernel is for nodes with a kernel of their own (guests, hosts over ssh, machines of a cloud): "
             "nodes out of namespaces would share one kernel server"
         )
     version = version_of(spec)
