@@ -158,7 +158,19 @@ enum wt_column {
 /* What has not been written to the part yet, in a file of its own (part-....tail) that is mapped into the
  * process: the kernel keeps it when the process is killed. It goes when the process ends in order. A reader
  * takes the part's blocks up to part_length, then meta, rows_coded, rows with their loops, and the open row.
- */
+ *
+ * Why a mapped file, and no timer that flushes: a batch system kills, a program calls _exit. A timer would
+ * need a thread or a signal in the application, and lose what came since the last flush. Stores into a shared
+ * mapping are the kernel's at once. A crash of the node loses what was not written back.
+ *
+ * Why rows as the tracer works on them, and not coded: coding takes a whole group, and a kill leaves no time.
+ * Times stay in units of the clock, with two anchors.
+ *
+ * Why two halves: folding rewrites rows that are there already. It reads one half and writes the other, and
+ * one store makes that one valid, with the number of its rows. A kill at any moment leaves one that is whole.
+ *
+ * Why the file's space is had before it is mapped: on a full disk a store into the mapping would end the
+ * application. docs/decisions/0102, 0130 */
 #define WT_TAIL_MAGIC "WTTAIL\n"
 /* A tail of one page, in its place on a full disk: header and records only, part_length UINT64_MAX while the
  * part is whole. Where not even that could be had, a part that is not whole ends with this name. */

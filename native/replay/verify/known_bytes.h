@@ -16,6 +16,25 @@ struct cutter {
     int64_t total, done;
 };
 
+/* What this rank knows of the bytes of one file.
+ *
+ * Why ranges and not what each block says of itself (offset, rank and generation in it, as fio's verify has
+ * them): such blocks are those of a benchmark. Here a read may begin anywhere in what several
+ * writes left, and a byte that nobody wrote must be told from one that was.
+ *
+ * Why three sets: a byte that certainly holds the pattern is wrong if it does not. Of one that another rank
+ * writes at a moment that nothing orders either is right. What was written here since ranks met last is kept
+ * apart, to be told to the next ones.
+ *
+ * Why ranks tell each other during the run, and no plan says it beforehand: that would have to follow loops,
+ * messages and file pointers of all ranks at once. The replay does so anyway, and what the plan orders is
+ * where ranks meet.
+ *
+ * Why cutters are counted: a rank that is still to empty or replace the file makes all knowledge uncertain,
+ * until it is known to have made all such calls of the plan.
+ *
+ * Why growing: calls that are repeated with others between them would each be a range. As a band that
+ * grows they are one, so that memory grows with what is irregular. docs/decisions/0308 */
 struct knowledge {
     struct ranges holds;  /* certainly the pattern */
     struct ranges others; /* another rank may write it at any moment, or it was there before */

@@ -1,6 +1,20 @@
 /* Folds repeated operations as they happen: an open row takes operations as long as they continue it. So a
  * run of any length is one row, and memory does not grow with it. Rows that have come together are folded
- * into loops (fold_loops.c), and coded when they do not fold. */
+ * into loops (fold_loops.c), and coded when they do not fold.
+ *
+ * Why runs at once and loops in batches: most operations continue the open row, which a few comparisons tell.
+ * To look for a loop at every operation costs more than an operation may. When a group of rows has come
+ * together, one pass looks at all of them.
+ *
+ * Why what is left after folding waits for more, up to SETTLED rows: a loop that is not at its end would
+ * otherwise be cut at every group.
+ *
+ * Why a distance must come twice before it makes a run, but where one operation follows the other at once:
+ * any two operations are at some distance, and random ones would become runs of two. So the last distance is
+ * kept by handle and operation. The table has a fixed size and is looked at in one step: two of one place
+ * cost rows, and nothing else.
+ *
+ * docs/decisions/0130, 0132 */
 #include "record/record.h"
 
 #include <string.h>

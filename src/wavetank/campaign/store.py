@@ -53,7 +53,23 @@ class Entry:
 
 
 class Store(ClusterRecords, Invocations):
-    """An open campaign folder: its measurements, and what it keeps of its clusters."""
+    """An open campaign folder: its measurements, and what it keeps of its clusters.
+
+    Why a database and not a file for each measurement: a campaign may be killed at any moment. A measurement, what its
+    programs wrote and the model of its trace are one transaction: all of it is there or none, on disk when ``add`` returns.
+    SQLite is in Python, needs no server, and leaves one file to copy.
+
+    Why documents are kept whole, as text in a column: a measurement is a document with a version of its own. Columns beside
+    it are those that a plan asks for. A new field of a measurement changes no table.
+
+    Why a key and no state of a plan: what is done is known by what was measured (``Key``), and not by how far a
+    list was gone through. So a changed campaign.yaml keeps what it still asks for, and nothing is measured twice. The key has
+    the hash of the kernel and that of the cluster's specification: another kernel under the same name is another measurement.
+
+    Why failures are rows too, and forgotten by the next run: what failed is to be tried again, and a report of a stopped
+    campaign is to say why it is missing. Why one writer, by a lock and not by SQLite's own: two campaigns that take turns at
+    a database would measure the same plan at the same time. Readers need no lock of ours, so that a report can be made meanwhile.
+    """
 
     def done(self) -> set[Key]:
         """Everything that is finished."""

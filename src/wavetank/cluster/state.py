@@ -1,6 +1,11 @@
 """What is known of clusters between processes: a directory a cluster, with its state and its journal.
 
-The journal names each thing before it is made, so that whatever a killed process left is found.
+The journal names each thing before it is made, so that whatever a killed process left is found. It is lines of JSON that are
+only added to: a line that was cut short names nothing that was made yet. It is deleted last, so that ``down`` can be interrupted
+and called again. An entry says that something may be there; what is there is looked for on the machine or in the account.
+Why no lock file but a lock on the directory: it goes with the process that has it, and a directory that was deleted meanwhile
+is noticed.
+
 WAVETANK_STATE_DIR names another place than /var/lib/wavetank (as root) or ~/.local/state/wavetank.
 """
 

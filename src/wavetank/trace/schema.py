@@ -78,9 +78,17 @@ class CallDetails:
     Columns of equal length. Row 0 is that of a call that was given nothing.
 
     Why a table beside the rows, and not columns of them: nearly all calls are reads and writes, and they are given nothing
-    else. Sixteen more columns would be read for every operation. Rows name a set by one number, and two calls
-    were given the same where their numbers are equal. Each meaning has a column of its own all the same. ``call_details``
-    makes such tables.
+    else. Sixteen more columns would be copied with every table, and compared for every operation.
+
+    Why each different set once, named by one number: a pass compares this number, and needs to know no meaning. Two calls
+    were given the same where their numbers are equal. Sets are numbered in the order of what they hold, so that sorting
+    by the number sorts by the content. Tables of one trace have the same sets; those of two go together in no other way.
+
+    Why a column for each meaning, though a call has few of them: in one shared column a number would be flags of one call
+    and a size of another. Whoever reads it would have to look at the call first, and a sum over rows would say nothing.
+
+    The trace format has one such shared column all the same (``arg``), where a column costs bytes in every group.
+    ``call_details`` makes these tables, and takes shared columns apart. Decision 0940.
     """
 
     flags: Int64Array  # O_* of open

@@ -2,6 +2,22 @@
 
 Each intent is in the cluster's journal before its call. What is removed is what the account has by tags and names, and it is
 looked for until nothing is found any more: a call that had no answer may have succeeded, and clouds show new things late.
+
+Why tags decide what is removed, and not the journal: a process can be killed between a call and its answer, and a cluster's
+folder can be lost with its machine. What was made costs money until it is gone. Every call that makes something carries the tags,
+so that the account itself says what is ours.
+
+Why there is a journal all the same: the lease is in it before the first call, with the token that the tags have. The time of the
+last intent says how long to look, and keys that the cloud answered with name what has lost its tags.
+
+Why several looks in a row must find nothing, and none before ``SETTLES_AFTER``: a new thing is in the answers of a cloud after
+seconds, at times after a minute. One empty look may be too early.
+
+Why all instances of a cluster are in one zone, or none are made: half a cluster measures nothing, and is paid for. What was
+started in a zone without room for all is removed before the next zone is tried.
+
+Why no Terraform or CloudFormation: they leave things behind where a state of their own and the account differ, and cannot be
+tested offline. Decision 0457.
 """
 
 from __future__ import annotations

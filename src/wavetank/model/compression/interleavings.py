@@ -2,7 +2,22 @@
 
 Reads stretches of single operations of a chunk; leaves rows substream by substream. A substream is what one file's operations
 of one kind are within an interleaving; or all of a file's, where their order repeats itself, which others then fold.
-Work for an operation is done in C (``passes``), that for a substream here.
+Work for an operation is done in C (``wavetank.model.native``), that for a substream here.
+
+Why they are taken apart: in turn, calls on two files are neither a run nor a loop, though each file is read from its begin
+to its end. Taken one by one they cost a row each, and a search for patterns that are not there. Put substream by
+substream, a regular call is one run again, and a random one is a list.
+
+Why the order is kept as an array of numbers, and not given up: every operation must be at its place in the program of a
+replay. A number of a byte or so for each operation is less than any row. A grammar of the order would be no shorter, as
+nothing in it recurs.
+
+Why a repeated order is none: (read, write) x 1000 says more than two rows and an order. So it is first looked whether
+a pattern of up to ``Thresholds.order_period`` operations repeats. What repeats is left to what folds loops.
+
+Why the order of calls alone decides, and not where they go: offsets of random accesses may look regular by chance, and how
+a trace was folded would change the answer. Why only single operations of one rank between boundaries: an interleaving
+must not reach over what separates phases. Decision 0233.
 """
 
 from __future__ import annotations

@@ -14,7 +14,19 @@ from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 
 @dataclass(frozen=True)
 class RunArrays:
-    """Runs in order: ``count`` operations of ``size`` bytes from ``offset`` on, ``disp`` bytes apart."""
+    """Runs in order: ``count`` operations of ``size`` bytes from ``offset`` on, ``disp`` bytes apart.
+
+    Why runs and not offsets: most programs access at regular distance. A run says a million operations by five numbers, and
+    what asks for bytes, ends or the last operation answers from these.
+
+    Why not rows of the trace: the same operations come in one row, in several, as a loop or as a list, by who
+    recorded them and where a chunk ended. Phases must not depend on it, so rows are put into this form first.
+
+    Why ``moved`` beside ``count`` and ``size``: the last operation of a run may be short, as at the end of a file. So it is
+    a sum of bytes, and no product.
+
+    Why arrays and no objects: of an irregular stretch each operation is a run of one, and there may be millions.
+    """
 
     count: Int64Array
     size: Int64Array

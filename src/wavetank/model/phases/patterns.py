@@ -9,6 +9,19 @@ displacements that change from one regular value to another split it. A part of 
 operations or more stands alone unless a longer pattern repeats it (``nested_patterns``); between such parts a
 pattern of several operations is looked for, the one that covers most, the shortest of those that
 cover as much.
+
+Why neighbours are compared, and not all operations with one: similar sizes are those within a window of each other. Of
+three, the first may be similar to the second, the second to the third, and the first not to the third. There are no
+classes of similar sizes that could be made once.
+
+Why only a change from one regular displacement to another splits: taken to the letter, each change of displacement begins a
+phase. A random reader has then nearly as many phases as operations. What lies between regular parts is one phase with a list.
+
+Why runs stand alone, unless a pattern of runs is the shorter description: 40 writes and then 40 reads are two phases to any
+reader, and (write x 5, read) x 100 is one.
+
+Why no operation is left out, and ranges do not depend on folding: programs and kernels are made of these ranges. A trace
+of single operations and one that the tracer folded are to give the same model. Decision 0200.
 """
 
 from __future__ import annotations

@@ -3,6 +3,19 @@
 Reads what must be equal (symbols) and what must be similar (sizes) in repetitions; leaves ranges with
 their period. Columns shifted by each period are compared, a window at a time, so that
 memory does not grow with the sequence.
+
+Why not a suffix array or a grammar, which find all repetitions of a sequence: they need symbols that are equal or not. Sizes
+here are similar or not, which is no such relation (``patterns``). A comparison with what lies a period later asks each
+pair of operations.
+
+Why a bounded period (``Thresholds.pattern_operations``): each period is one more look at all operations. A longer body is
+a pattern with runs in it (``nested_patterns``), or a loop of the program.
+
+Why the one that covers most, and not the shortest: read read write, again and again, begins with two equal reads. The shortest
+pattern would take these two and leave the write alone, each time anew.
+
+Why from left to right, and not the best cover of all: a pattern begins where the program begins it, and what is found further on
+changes nothing before it.
 """
 
 from __future__ import annotations

@@ -3,6 +3,18 @@
 Ranks belong to one phase when their operations, repetitions, request sizes and displacements agree,
 within the similarity window. The n-th such part of one rank belongs to the n-th of another. Source:
 method, section 2, "Across ranks".
+
+Why ranks are put together after each was looked at alone, and not while rows are read: a rank's patterns depend on nothing of the
+other ranks. So the work is that of each rank, and a rank that does something else disturbs none.
+
+Why by what is done and not by when: ranks of a program drift, and clocks of hosts differ. The n-th part of the same kind is taken for
+the same step of the program, whenever a rank came to it.
+
+Why places are no condition: ranks of one phase are at different places by nature. A function of the rank that gives all of
+them is fitted behind it, exactly or not at all. Where there is none the places are listed, and the phase stays one.
+
+Why a displacement counts only where it is regular: the first one of irregular repetitions is chance, and would separate ranks that do the
+same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,18 @@
-"""Finds loops in a sequence of numbers: A B A B A B C becomes (A B) x 3, C."""
+"""Finds loops in a sequence of numbers: A B A B A B C becomes (A B) x 3, C.
+
+Why loops and no grammar (Sequitur), which is as exact and often shorter: a program is read by people, and performed. A loop is
+a count and a body. A rule of a grammar that stands for two of another would have to be turned into counts again.
+
+Why the shortest bodies first, then longer ones: of A A B A A B, a search that begins with long bodies may begin one in the
+middle of what recurs. Loops are nodes in the next pass, so that loops of loops are found by the same comparison.
+
+Why a body is tried only where its first number recurs, a few times at most (``Thresholds.loop_candidates``): all lengths at
+all places would take the square of the steps. Ranges of long programs in which nothing recurs are taken out before
+(``irregular_orders``).
+
+Why known loops are moved to where they first hold (``settle``): the tracer, the compression and this module begin to count
+at different places. The program must not depend on who found the loop.
+"""
 
 from __future__ import annotations
 

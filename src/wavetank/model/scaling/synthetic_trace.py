@@ -2,6 +2,18 @@
 
 Reads the groups of ``rank_groups``; leaves a trace without times, from which the extraction makes the model as it does from any
 other. Phases are separated where they were in the traced runs: by communication, for which a tick stands.
+
+Why a trace and not the model, though the functions are of a model's numbers: phases are not the same at each process count.
+BT-IO's ranks fall into other groups of similar sizes as the grid divides in another way. Which phases there are follows from the
+accesses by the rules of the extraction, and there is one extraction. A second one here would differ from it in time.
+
+Why the traced process counts are made again in the same way: what the functions give there must be the traced models. This checks
+the functions, the steps and the extraction together.
+
+Why without times: nothing says how long a call takes in a run that was not made.
+
+Why it has an end (``MOST_ROWS``): repeats are performed round by round, as each goes on where the one before it ended. So
+rows grow with the run, and all of them are in memory. Decision 0203.
 """
 
 from __future__ import annotations

@@ -2,6 +2,20 @@
 
 Each deed of the maker is written down as an intent before it is done. What a killed process left is found by looking at what is
 there, not by what was written: an intent says that something may have been done.
+
+Why no journal of steps that is gone on with after a kill: it is wrong as soon as a step lasted and its note did not. The store says
+what is wanted. The maker says what is there. ``next_step`` is a function of both, without a memory, so that a start after
+a kill and a usual round are the same.
+
+Why one step at a time, with a new look after each: a request may have come, and a step may have done more or less than was asked.
+Why a step is not taken twice for the same generation: a maker that says "done" and changes nothing would keep the loop for ever.
+
+Why a server that does not answer makes nothing fail: nothing is known then. Why a ready space that is not there any more
+has failed, and is not made again: an empty one in its place would hide that its data is gone. Why what is there and
+unknown stays: a store that was restored from an older copy knows less than there is.
+
+Why one thread, and not one for each space: spaces share servers, and a maker then never meets itself on one. Requests are
+answered by other threads meanwhile. Decisions 0801, 0803.
 """
 
 from __future__ import annotations
