@@ -1,6 +1,6 @@
-/* Whether the operations of a chunk still come in no order: an interleaving goes on only with such a chunk.
- * Probes at distances, since a chunk in which something recurs is given back to the passes that look for
- * loops anyway.
+/* Whether the operations of a chunk still have no repeating order: an interleaving goes on only with such a
+ * chunk. Probes at distances, since a chunk in which something recurs is given back to the passes that look
+ * for loops anyway.
  */
 #include "substreams.h"
 

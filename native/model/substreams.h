@@ -48,7 +48,7 @@ int64_t wt_rows_of_substream(const struct wt_table *table, struct wt_substreams 
  * that are none. */
 bool wt_holds_loops(const uint8_t *order, int64_t n);
 
-/* Whether the operations of each file, `counts` of each substream, still come in no order. */
+/* Whether the operations of each file, `counts` of each substream, still have no repeating order. */
 bool wt_files_irregular(const uint8_t *order, int64_t n, const int64_t *counts,
                         const struct wt_unfinished *unfinished);
 

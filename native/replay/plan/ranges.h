@@ -18,7 +18,7 @@ struct piece {
 enum { RANGES_RECENT = 64, RANGES_LEVELS = 24, RANGES_MOST_PIECES = 4 << 20, RANGES_MOST_BANDS = 16384 };
 
 struct ranges {
-    struct piece recent[RANGES_RECENT]; /* in no order */
+    struct piece recent[RANGES_RECENT]; /* unsorted */
     int32_t n_recent;
     struct level { /* sorted, apart; each about twice as long as the one before */
         struct piece *pieces;

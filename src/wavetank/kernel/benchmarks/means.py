@@ -135,7 +135,7 @@ def _mean(group: Group, write: bool) -> MeanOperations | None:
 
 
 def _at_random(runs: Sequence[Run]) -> bool:
-    """Whether one rank's operations lie in no order."""
+    """Whether one rank's operations lie at random places."""
     head = runs[:LOOKED_AT]
     places = [run.offset + i * run.disp for run in head for i in range(min(run.count, LOOKED_AT))]
     return lie_at_random(np.array(places[:LOOKED_AT], dtype=np.int64))

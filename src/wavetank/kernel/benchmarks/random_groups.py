@@ -55,7 +55,7 @@ def _shape(group: Group) -> tuple[object, ...] | None:
 
 
 def is_random(phase: Phase) -> bool:
-    """Whether most ranks' operations in a phase of one call lie in no order."""
+    """Whether most ranks' operations in a phase of one call lie at random places."""
     listed = phase.offset[0]
     if not isinstance(listed, ListedOffsets):
         return False
