@@ -1,4 +1,4 @@
-"""Lists of substreams, each in a stripe of its own, so that they grow from chunk to chunk without being joined.
+"""Lists of substreams that grow from chunk to chunk. Each has its own part of the memory, a stripe, so that it need not be copied.
 
 Reads and changes where the stripes of a ``ListStore`` end.
 """

@@ -1,4 +1,4 @@
-"""What seeks do: which of them move nothing, and where the others lead."""
+"""Classes of seeks: those that move nothing, those to where the next operation on data begins, and the places of all others."""
 
 from __future__ import annotations
 

@@ -25,6 +25,12 @@ def find_ranges(
 ) -> tuple[Rows, DataRows, Ranges]:
     """The patterns, and the rows with their loops cut where a pattern begins.
 
+    Why rows come out again, and others than went in: loops were found before anybody knew of patterns. A pattern may begin
+    inside a loop, and a loop may lie inside an irregular order. Such a loop is cut, or taken apart into single operations.
+
+    Why it calls itself then: other rows have other streams, in which irregular orders are looked for anew. It ends, since
+    each call has fewer loops or shorter ones.
+
     ``several``: files that stand for several, which are used one after another.
     """
     table = rows.table
