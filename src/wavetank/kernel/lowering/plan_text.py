@@ -2,6 +2,16 @@
 
 The text is described in docs/reference/kernel.md, its version is in native/replay/plan/plan.h. Nothing is
 unfolded here: the plan's length does not depend on the number of operations.
+
+Why a plan, and not the kernel itself, which is JSON: the replay is a program in C inside of an MPI job. It would need a
+reader of JSON, and all that the lowering knows: who waits for whom, which communicator opens a file, where an empty call goes.
+A line of the plan says what is done next. The replay decides nothing, so that two runs of a plan do the same.
+
+Why text and no bytes: a person reads it beside a trace, and tests break it line by line. A damaged plan is refused with the
+number of its line, before anything is performed. It is parsed once, before the run.
+
+Why one text for all ranks: ranks that do the same have one program, and offsets are a function of the rank where one fits. Rank 0
+alone reads the file and sends it, and each rank keeps what concerns it. So nodes share nothing but the root.
 """
 
 from __future__ import annotations
