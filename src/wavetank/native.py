@@ -70,6 +70,11 @@ def builds() -> bool:
     return not os.environ.get("WAVETANK_NATIVE_DIR") and (_packaged() / "CMakeLists.txt").is_file()
 
 
+def how_to_build() -> str:
+    """The command that builds the parts of this installation anew."""
+    return "wavetank doctor --build" if builds() else "make setup"
+
+
 def build_again() -> Path:
     """Build the parts of a package anew, whatever was built before.
 

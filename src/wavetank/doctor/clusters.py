@@ -155,7 +155,7 @@ def nfs() -> Iterator[Finding]:
 
 def _bridge_remedy() -> str:
     install = "apt-get install libfuse3-dev libnfs-dev pkg-config"
-    return f"{install}, then: {'wavetank doctor --build' if native.builds() else 'make setup'}"
+    return f"{install}, then: {native.how_to_build()}"
 
 
 def file_systems() -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""What an interference study says in words: where curves part, who slows whom, and what removes it."""
+"""What an interference study says in words: where curves part, which group slows which, and what removes it."""
 
 from __future__ import annotations
 

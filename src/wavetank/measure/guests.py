@@ -145,7 +145,7 @@ def costs_us(said: str) -> tuple[float, float]:
         call_ns, interrupt_ns = map(int, said.split())
     except ValueError:
         raise MeasurementError(
-            f"wavetank-node costs does not say two numbers: {said.strip()!r}. Run 'make setup'"
+            f"wavetank-node costs does not say two numbers: {said.strip()!r}. Run '{native.how_to_build()}'"
         ) from None
     return call_ns / 1e3, interrupt_ns / 1e3
 

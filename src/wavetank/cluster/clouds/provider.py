@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from wavetank import native
 from wavetank.cluster import registry
 from wavetank.cluster.clouds import bill, engine
 from wavetank.cluster.clouds.cloud import Key, Made, new_lease
@@ -274,8 +275,8 @@ class CloudProvider:
         nodes.directory.note(do="launcher", node=names[0], said=said or "")
         if said is None:
             log.warning(
-                "%s: %s is not built here, so nothing can be measured on this cluster: make setup",
-                nodes.spec.name, launching.REPLAY,
+                "%s: %s is not built here, so nothing can be measured on this cluster: %s",
+                nodes.spec.name, launching.REPLAY, native.how_to_build(),
             )  # fmt: skip
 
     def wait_ready(self, spec: ClusterSpec) -> None:

@@ -68,7 +68,7 @@ class NamespaceProvider:
         is_user = os.geteuid() != 0
         findings = list(_against_users(spec) if is_user else _against_chroots())
         if not native.available(NODE_PROGRAM):
-            findings.append(f"{NODE_PROGRAM} is not built: run 'make setup'")
+            findings.append(f"{NODE_PROGRAM} is not built: run '{native.how_to_build()}'")
         disks = [spec.storage, *([spec.temporary] if spec.temporary is not None else [])]
         made = {
             MKFS[disk.local_file_system][0]: MKFS_PACKAGES[disk.local_file_system] for disk in disks

@@ -73,7 +73,7 @@ def missing_program(spec: ClusterSpec, kind: str) -> list[str]:
     if native.available(MOUNT_PROGRAM) or (not spec.clients_own_kernels and has_kernel_client()):
         return []
     return [
-        f"file_system {kind} needs {MOUNT_PROGRAM}: apt-get install libfuse3-dev libnfs-dev, then 'make setup'"
+        f"file_system {kind} needs {MOUNT_PROGRAM}: apt-get install libfuse3-dev libnfs-dev, then '{native.how_to_build()}'"
     ]
 
 
