@@ -133,7 +133,8 @@ def test_shares_with_servers_of_their_own_are_as_wide_as_their_type_says(
     )  # fmt: skip
     assert [rule.subject for rule in here.space(share).access] == [client.address]
     wide_mount(here, path)
-    client.run(["sh", "-c", "dd if=/dev/zero of=/wide/file bs=1M count=16 status=none; sync"])
+    writes = ["dd", "if=/dev/zero", "of=/wide/file", "bs=1M", "count=16", "conv=fsync"]
+    client.run(writes, timeout_s=HANG_S)
     assert client.run(["stat", "-c", "%s", "/wide/file"]).stdout == f"{16 * 2**20}\n"
     client.run(["umount", "/wide"])
 
