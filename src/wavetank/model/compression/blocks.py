@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import Folded, joined
+from wavetank.model.compression.folded_table import Folded
 from wavetank.trace.schema import BoolArray, Int64Array
 
 
@@ -28,13 +28,6 @@ class Blocks:
         self._rows.append(rows)
         self._at.append(at)
 
-    def all(self, table: Folded) -> tuple[Folded, Int64Array, BoolArray] | None:
-        """All rows, the place of each row's first operation, and what they cover; None without any.
-
-        Args:
-            table: of the chunk.
-        """
-        if not self._rows:
-            return None
-        rows = self._rows[0] if len(self._rows) == 1 else joined(self._rows, table.lists)
-        return rows, np.concatenate(self._at), self.covered
+    def all(self) -> tuple[list[Folded], Int64Array, BoolArray] | None:
+        """The rows of each block, the place of each row's first operation, and what they cover; None without any."""
+        return (self._rows, np.concatenate(self._at), self.covered) if self._rows else None

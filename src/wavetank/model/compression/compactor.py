@@ -114,8 +114,8 @@ class Compactor:
         survey: Survey,
         workspace: Workspace,
         refold: Callable[[Folded], Folded] | None = None,
-    ) -> tuple[Folded, Int64Array, BoolArray] | None:
-        """Blocks of a chunk: their rows, the place of each row's first operation, and which places they cover.
+    ) -> tuple[list[Folded], Int64Array, BoolArray] | None:
+        """Blocks of a chunk: the rows of each, the place of each row's first operation, and which places they cover.
 
         Args:
             chunk: single operations for the most part.
@@ -130,7 +130,7 @@ class Compactor:
         if survey.n_linked == n - 1:  # one operation of one size throughout
             for low, high in self._regions(n, barriers, runs, self.thresholds.regular_run):
                 self._stretches.take(chunk, low, high, workspace, found)
-            return found.all(chunk.table)
+            return found.all()
         for low, high in self._regions(n, barriers, runs, self.thresholds.loop_operations):
             for loop in self._loops.find(survey.signature, low, high):
                 self._loops.take(chunk, survey.code, loop, workspace, found)
@@ -147,7 +147,7 @@ class Compactor:
             ).tolist():
                 a, b = int(bounds[number]), int(bounds[number + 1])
                 self._stretches.take(chunk, a, b, workspace, found)
-        return found.all(chunk.table)
+        return found.all()
 
     @staticmethod
     def _barriers(survey: Survey) -> Int64Array:

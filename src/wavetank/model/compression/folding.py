@@ -119,18 +119,22 @@ def _fold_chunk(
 
 
 def _around(
-    table: Folded, rows: Folded, at: Int64Array, covered: BoolArray, surveyed: Callable[..., Survey]
+    table: Folded,
+    rows: list[Folded],
+    at: Int64Array,
+    covered: BoolArray,
+    surveyed: Callable[..., Survey],
 ) -> Folded:
-    """The blocks' rows, and between them what lies there, folded as it stands; in order."""
+    """The blocks' rows, and between them what lies there, folded as it stands; in order, and put together once."""
     left = np.flatnonzero(~covered)
-    if not len(left):
-        return rows if (at[1:] >= at[:-1]).all() else take(rows, np.argsort(at, kind="stable"))
-    rest = take(table, left)
-    apart = np.append(np.diff(left) > 1, False)
-    found = surveyed(Chunk(rest), apart=apart)
-    first = left[_row_starts(len(rest), found.begin, found.end)]
-    order = np.argsort(np.concatenate([first, at]), kind="stable")
-    return joined([_folded(rest, found.begin, found.end), rows], table.lists, order)
+    if len(left):
+        rest = take(table, left)
+        apart = np.append(np.diff(left) > 1, False)
+        found = surveyed(Chunk(rest), apart=apart)
+        first = left[_row_starts(len(rest), found.begin, found.end)]
+        rows, at = [_folded(rest, found.begin, found.end), *rows], np.concatenate([first, at])
+    in_order = bool((at[1:] >= at[:-1]).all())
+    return joined(rows, table.lists, None if in_order else np.argsort(at, kind="stable"))
 
 
 def _row_starts(n: int, begin: Int64Array, end: Int64Array) -> Int64Array:
