@@ -48,24 +48,17 @@ def test_requests_through_libaio_are_rows_where_they_are_made(
     assert not trace.warnings
 
 
+@pytest.mark.parametrize(
+    ("how", "library"),
+    [("plugin", "plugin.so"), pytest.param("handle", "libaio.so.1", marks=x86_64)],
+)
 @pytest.mark.usefixtures("program")
-def test_requests_of_a_plugin_with_a_library_of_its_own_are_rows_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_requests_of_a_library_that_is_loaded_during_the_run_are_rows_too(
+    how: str, library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tracer finds no library behind itself there."""
+    """Of a plugin with a library of its own, which the tracer does not find behind itself; of one that is asked for its function."""
     alone = compile_c("libaio_calls.c", tmp_path / "alone", "-ldl")
-    trace = run_traced([str(alone), "plugin", str(tmp_path / "plugin.so")], tmp_path, monkeypatch)
-    assert [call for call in calls(trace) if call.op.startswith("aio_")] == TAKEN
-    assert not trace.warnings
-
-
-@x86_64
-@pytest.mark.usefixtures("program")
-def test_requests_of_a_library_that_is_asked_for_its_function_are_rows_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alone = compile_c("libaio_calls.c", tmp_path / "alone", "-ldl")
-    trace = run_traced([str(alone), "handle", str(tmp_path / "libaio.so.1")], tmp_path, monkeypatch)
+    trace = run_traced([str(alone), how, str(tmp_path / library)], tmp_path, monkeypatch)
     assert [call for call in calls(trace) if call.op.startswith("aio_")] == TAKEN
     assert not trace.warnings
 

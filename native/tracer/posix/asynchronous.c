@@ -143,8 +143,8 @@ static int submit(aio_context_t queue, long n, struct iocb **requests) {
     return result;
 }
 
-/* A library that only an object with a scope
- * of its own has loaded (RTLD_LOCAL) is not found behind us: then the call is made here. */
+/* A library that only an object with a scope of its own has loaded (RTLD_LOCAL) is not found behind us: then
+ * the call is made here. */
 WT_EXPORT int io_submit(aio_context_t queue, long n, struct iocb **requests);
 WT_EXPORT int io_submit(aio_context_t queue, long n, struct iocb **requests) {
     WT_REAL(io_submit);

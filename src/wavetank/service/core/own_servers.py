@@ -99,15 +99,12 @@ class OwnServers(Record):
             Refused: invalid where servers that come later do not reach those that are there, and where some that were taken would go;
                 no_room.
         """
-        clusters = list(self.clusters)
-        for i in reversed(range(len(clusters))):
-            each = clusters[i]
-            if self.model_copy(update={"clusters": tuple(clusters)}).wanted <= servers:
-                break
-            if each.wanted and not each.admitted:
+        clusters, more = list(self.clusters), servers - self.wanted
+        for i, each in reversed(tuple(enumerate(self.clusters))):
+            if more < 0 and each.wanted and not each.admitted:
                 clusters[i] = each.model_copy(update={"wanted": False})
+                more += each.servers
         kept = self.model_copy(update={"clusters": tuple(clusters)})
-        more = servers - kept.wanted
         if more < 0:
             raise Refused(
                 "invalid",
