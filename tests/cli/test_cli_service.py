@@ -13,6 +13,7 @@ from contextlib import contextmanager
 import click
 import pytest
 from click.testing import CliRunner
+from service_certificates import Authority
 from service_fakes import kind_that_can_do_all
 from service_web import Service
 
@@ -20,6 +21,7 @@ from wavetank.cli.main import cli
 from wavetank.errors import ServiceError, SpecError, UsageError
 from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection, as_tenant
+from wavetank.service.core.certificates import fingerprint
 from wavetank.service.core.volume import Volume
 from wavetank.service.csi.mounts import Mount
 from wavetank.service.store.folder import open_store
@@ -116,6 +118,52 @@ def test_the_command_that_mounts_a_space_is_printed(terminal, monkeypatch):
     assert text == f"mount -t glusterfs -o {options} 10.0.0.3:/{space['id']} /mnt/data\n"
 
 
+def test_rules_by_certificate_name_their_authority_once(terminal, tmp_path):
+    signs = Authority(tmp_path)
+    pem = signs.file.read_text()
+    terminal(f"{CREATE} --access cert:one --authority {signs.file} --wait")
+    terminal("space grant data cert:two --wait")
+    rules = terminal.rows("space show data", "access_rules")
+    assert [(each["subject"], each["authority"]) for each in rules] == [("one", pem), ("two", pem)]
+    assert fingerprint(pem) in terminal("space show data")
+    with pytest.raises(UsageError, match="--authority goes with rules by certificate"):
+        terminal(f"space grant data 10.0.0.1 --authority {signs.file}")
+    with pytest.raises(ServiceError, match=f"cannot read the authority {tmp_path}/none: No such"):
+        terminal(f"space grant data cert:three --authority {tmp_path}/none")
+    _, key = signs.signs("client")
+    with pytest.raises(UsageError, match=r"access rule 'cert:three': .*has a private key"):
+        terminal(f"space grant data cert:three --authority {key}")
+    terminal("space revoke data cert:one --wait")
+    assert [each["subject"] for each in terminal.rows("space show data", "access_rules")] == ["two"]
+
+
+def test_a_space_with_rules_by_certificate_is_mounted_with_one(terminal, tmp_path, monkeypatch):
+    signs, done = Authority(tmp_path), []
+    certificate, key = signs.signs("one")
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("wavetank.service.csi.mounts.mounts_at", lambda _: [])
+    monkeypatch.setattr("wavetank.cli.space_mount.mount_on", lambda *each: done.append(each[3]))
+    terminal(f"{CREATE} --access cert:one --authority {signs.file} --wait")
+    own = f"--certificate {certificate} --key {key}"
+    terminal(f"space mount data {tmp_path}/at {own}")
+    assert done == [{"certificate": str(certificate), "key": str(key)}]
+    for wrong, said in (
+        ("", "has rules by certificate: give this machine's by --certificate FILE and --key FILE"),
+        (
+            f"--certificate {certificate}",
+            "give this machine's by --certificate FILE and --key FILE",
+        ),
+    ):
+        with pytest.raises(UsageError, match=said):
+            terminal(f"space mount data {tmp_path}/at {wrong}")
+    with pytest.raises(ServiceError, match=r"cannot use certificate .* they belong together"):
+        terminal(f"space mount data {tmp_path}/at --certificate {signs.file} --key {key}")
+    terminal("space revoke data cert:one --wait")
+    with pytest.raises(UsageError, match="has rules by address: leave --certificate and --key out"):
+        terminal(f"space mount data {tmp_path}/at {own}")
+    assert len(done) == 1
+
+
 def test_a_space_is_mounted_once_and_over_nothing_else(terminal, tmp_path, monkeypatch):
     terminal(CREATE)
     at, mounted, done = tmp_path / "at", [], []
@@ -129,7 +177,7 @@ def test_a_space_is_mounted_once_and_over_nothing_else(terminal, tmp_path, monke
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("wavetank.service.csi.mounts.mounts_at", lambda _: mounted)
     monkeypatch.setattr(
-        "wavetank.cli.space_mount.mount_on", lambda _, space, at: done.append((space.id, at))
+        "wavetank.cli.space_mount.mount_on", lambda _, space, at, __: done.append((space.id, at))
     )
     terminal(f"space mount data {at}")
     assert done == [(space["id"], str(at))]

@@ -2,7 +2,8 @@
 
 Runs on a node by itself, with nothing but Python: ``python gluster_wire.py '[["bind", "10.0.0.1", 24100, "sp-1f", "me"], ...]'`` makes the
 calls one after the other and prints what came of each as JSON: ["ok", value] or ["refused", why]. ``bind`` opens a connection and names the
-brick and who asks; ``connect`` opens one and names nothing. Files are named by their GFID, 32 hexadecimal digits; ROOT is that of a brick.
+brick and who asks; ``connect`` opens one and names nothing. ``tls`` has those that are opened later show a certificate, or none. Files are
+named by their GFID, 32 hexadecimal digits; ROOT is that of a brick.
 
 Sources: rpc/xdr/src/glusterfs4-xdr.x and xlators/protocol/server of GlusterFS 10.3.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import struct
 import sys
 import time
@@ -80,6 +82,8 @@ class Connection:
 
     def __init__(self, address: str, port: int) -> None:
         self.socket = socket.create_connection((address, port), timeout=600)
+        if shown is not None:
+            self.socket = shown.wrap_socket(self.socket)
         self.number = 0
 
     def call(self, program: tuple[int, int], procedure: int, body: bytes) -> Answer:
@@ -120,6 +124,19 @@ class Connection:
 
 
 open_now: list[Connection] = []
+shown: ssl.SSLContext | None = None
+
+
+def tls(certificate: str = "", key: str = "") -> bool:
+    global shown  # noqa: PLW0603 - calls come one after the other
+    shown = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    shown.check_hostname, shown.verify_mode = (
+        False,
+        ssl.CERT_NONE,
+    )  # whoever attacks trusts everybody
+    if certificate:
+        shown.load_cert_chain(certificate, key)
+    return True
 
 
 def connect(address: str, port: int) -> bool:
@@ -144,6 +161,11 @@ def set_volume(brick: str, who: str, **more: str) -> bool:
         words += key.encode() + b"\0" + value.encode() + b"\0"
     open_now[-1].call(HANDSHAKE, SETVOLUME, opaque(words)).done()
     return True
+
+
+def claim(brick: str, who: str, name: str) -> bool:
+    """The same, and that the certificate has a name."""
+    return set_volume(brick, who, **{"ssl-name": name})
 
 
 def bind(address: str, port: int, brick: str, who: str) -> bool:
@@ -201,7 +223,8 @@ def until(told: str, path: str) -> bool:
 
 
 CALLS = {
-    each.__name__: each for each in (connect, set_volume, bind, lookup, read, names, use, until)
+    each.__name__: each
+    for each in (tls, connect, set_volume, claim, bind, lookup, read, names, use, until)
 }
 
 if __name__ == "__main__":

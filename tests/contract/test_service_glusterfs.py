@@ -49,6 +49,10 @@ def test_a_space_gets_bytes_and_servers_while_it_is_written_and_the_service_kill
     blocks = int(first.run(["stat", "-f", "-c", "%b", service.mounted_at(space)]).stdout)
     writes = "i=0; while [ ! -e /tmp/enough ]; do echo $i >> /life/log || exit 1; i=$((i+1)); sleep 0.02; done; echo $i > /tmp/wrote"
     node.start(["sh", "-c", writes], log="writes")
+    # Directories are seen in their parent all the time, whichever brick their names belong to by then.
+    node.run(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do mkdir /life/e$i; done"])
+    looks = "while [ ! -e /tmp/enough ]; do n=$(ls /life | grep -c ^e); [ $n = 8 ] || echo $n >> /tmp/missed; sleep 0.1; done"
+    node.start(["sh", "-c", looks], log="looks")
 
     # The service ends within what it does on the servers, time and again; the next one goes on.
     hosts = [EndsInside(server) for server in service.servers]
@@ -82,6 +86,7 @@ def test_a_space_gets_bytes_and_servers_while_it_is_written_and_the_service_kill
     assert node.run(["md5sum", "/life/large"], timeout_s=HANG_S).stdout == before
     assert node.run(["sh", "-c", "cat /life/d/* | wc -l"]).stdout == "30\n"
     assert int(node.run(["stat", "-f", "-c", "%b", "/life"]).stdout) == sum(grown)
+    assert node.run(["sh", "-c", "sort /tmp/missed 2>/dev/null | uniq -c"]).stdout == ""
     node.run(["umount", "/life"])
     service.delete(space)
     assert service.folders() == []

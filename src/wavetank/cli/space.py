@@ -12,6 +12,7 @@ import click
 from wavetank.cli.output import print_tables, prints
 from wavetank.cli.space_check import check
 from wavetank.cli.space_mount import mount
+from wavetank.cli.space_rules import authority_option, rules_of
 from wavetank.cli.space_service import service_of_tenant
 from wavetank.cli.table_sets import (
     choice_definitions,
@@ -22,7 +23,7 @@ from wavetank.errors import UsageError
 
 if TYPE_CHECKING:
     from wavetank.service.client.spaces import Spaces
-    from wavetank.service.core.records import Access, Space
+    from wavetank.service.core.records import Space
 
 PAUSE_S = 0.5
 F = TypeVar("F", bound=Callable[..., Any])
@@ -136,6 +137,7 @@ def size_of(option: str, text: str | None) -> int | None:
     metavar="RULE",
     help="Who may mount it, as in 'wavetank space grant'; may stand several times.",
 )
+@authority_option
 @need_options
 @wait_option
 @prints(choice_definitions)
@@ -149,6 +151,7 @@ def create(
     stripe: str | None,
     redundancy: int,
     access: tuple[str, ...],
+    authority: Path | None,
     kernel: Path | None,
     within: str | None,
     campaigns: tuple[Path, ...],
@@ -171,7 +174,7 @@ def create(
     if kernel is not None:
         from wavetank.cli.space_for import create_for, need_of
 
-        size_bytes, rules = size_of("--size", size), rules_of(access)
+        size_bytes, rules = size_of("--size", size), rules_of(access, authority)
         need = need_of(name, kernel, within, size_bytes, kind, mode, rules, accepted)
         with service_of_tenant() as spaces:
             create_for(
@@ -197,7 +200,7 @@ def create(
                 "devices_per_server": devices,
                 "stripe_size": size_of("--stripe", stripe),
                 "redundancy": redundancy,
-                "access": rules_of(access),
+                "access": rules_of(access, authority),
             }
         )
     except ValidationError as error:
@@ -266,18 +269,23 @@ def grow(name: str, size: str | None, servers: int | None, wait: bool, output_fo
 @command.command()
 @click.argument("name")
 @click.argument("rules", nargs=-1, required=True)
+@authority_option
 @wait_option
 @prints(spaces_definitions)
-def grant(name: str, rules: tuple[str, ...], wait: bool, output_format: str) -> None:
+def grant(
+    name: str, rules: tuple[str, ...], authority: Path | None, wait: bool, output_format: str
+) -> None:
     """Let others mount a space too. A rule is SUBJECT or SUBJECT:ro.
 
     SUBJECT is an address (10.0.0.7), a network (10.0.0.0/24), cert:NAME (the name in a client's certificate) or key:NAME.
-    ':ro' lets it read only. Which of these a file system can tell apart is its own matter: NFS and GlusterFS tell addresses.
+    ':ro' lets it read only. NFS and GlusterFS tell addresses, and GlusterFS names in certificates in their place. Who signs these
+    is given by --authority with the first of them.
 
     Example: wavetank space grant data 10.0.0.7 10.0.1.0/24:ro
     """
+    asked = rules_of(rules, authority)
     with service_of_tenant() as spaces:
-        show_spaces([_waited(spaces, spaces.grant(name, rules_of(rules)), wait)], output_format)
+        show_spaces([_waited(spaces, spaces.grant(name, asked), wait)], output_format)
 
 
 @command.command()
@@ -329,34 +337,6 @@ def show_spaces(spaces: Sequence[Space], output_format: str) -> None:
     from wavetank.cli.space_tables import SPACES
 
     print_tables([SPACES.table(spaces)], output_format)
-
-
-def rules_of(texts: Sequence[str]) -> tuple[Access, ...]:
-    """Access rules as people write them.
-
-    Raises:
-        UsageError: one that cannot be.
-    """
-    from pydantic import ValidationError
-
-    from wavetank.document import explain
-    from wavetank.service.core.records import Access
-
-    found = []
-    for text in texts:
-        subject, level = text, "rw"
-        for ending in ("rw", "ro"):
-            if text.endswith(f":{ending}"):
-                subject, level = text.removesuffix(f":{ending}"), ending
-        kind = "ip"
-        for prefix, named in (("cert:", "certificate"), ("key:", "key")):
-            if subject.startswith(prefix):
-                kind, subject = named, subject.removeprefix(prefix)
-        try:
-            found.append(Access.model_validate({"kind": kind, "subject": subject, "level": level}))
-        except ValidationError as error:
-            raise UsageError(f"access rule {text!r}: {explain(error)}") from error
-    return tuple(found)
 
 
 def _waited(spaces: Spaces, space: Space, wait: bool) -> Space:

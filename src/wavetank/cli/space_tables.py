@@ -34,6 +34,13 @@ SPACES: Definition[Space] = Definition(
     command="space list",
 )  # fmt: skip
 
+
+def _fingerprint(pem: str) -> str:
+    from wavetank.service.core.certificates import fingerprint
+
+    return fingerprint(pem)
+
+
 RULES: Definition[Access] = Definition(
     "access-rules",
     "Access rules",
@@ -41,6 +48,12 @@ RULES: Definition[Access] = Definition(
         Column("kind", "Kind", lambda i: i.kind),
         Column("subject", "Subject", lambda i: i.subject),
         Column("level", "Level", lambda i: i.level),
+        Column(
+            "authority",
+            "Authority",
+            lambda i: None if i.authority is None else Cell(_fingerprint(i.authority), i.authority),
+            help="who signs the client's certificate, by the beginning of its SHA-256",
+        ),
     ),
     command="space show",
 )

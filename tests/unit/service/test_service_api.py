@@ -46,7 +46,8 @@ def test_a_space_is_asked_for_made_changed_and_removed(service):
     rules = {"access": [{"kind": "ip", "subject": "10.0.0.1"}]}
     assert service.ann.put(f"{space}/access", json=rules).status_code == 202
     service.driver.settle()
-    assert service.ann.get(space).json()["access"] == [{**rules["access"][0], "level": "rw"}]
+    kept = {**rules["access"][0], "level": "rw", "authority": None}
+    assert service.ann.get(space).json()["access"] == [kept]
     assert service.ann.delete(space).json()["state"] == "deleting"
     service.driver.settle()
     assert service.ann.get(space).json()["state"] == "gone"

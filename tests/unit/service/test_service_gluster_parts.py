@@ -115,6 +115,13 @@ def test_a_part_that_is_not_served_or_by_other_rules_is_the_spaces(two):
     assert two.maker.find("sp-1").access == set()
 
 
+def test_bricks_stay_in_the_order_in_which_they_came(two):
+    """The first one has all directories while the others are new."""
+    two.change("io0", rules=rules(0, volume=None, stage="told").text())
+    two.change("io1", rules=rules(1, volume="glusterfs:10.0.0.2:24101/sp-1").text())
+    assert two.maker.find("sp-1").export == "glusterfs:10.0.0.2:24101,10.0.0.1:24100/sp-1"
+
+
 @pytest.mark.parametrize(
     "changed", [{"volume": "glusterfs:10.0.0.1:24100/sp-1"}, {"stage": "spread"}]
 )

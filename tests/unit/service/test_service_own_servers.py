@@ -284,6 +284,7 @@ def test_own_servers_of_the_version_before_are_kept(tmp_path):
         connection.execute("INSERT INTO own_servers SELECT space, template, 2, body, 1 FROM kept")
         connection.execute("DROP TABLE kept")
         connection.execute("DROP TABLE own_cluster")
+        connection.execute("ALTER TABLE access DROP COLUMN authority")
         connection.execute("PRAGMA user_version = 5")
     connection.close()
     with open_store(tmp_path / "service") as store:

@@ -270,10 +270,12 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path):
         raise AssertionError
     (folder / DATABASE).unlink()
     with sqlite3.connect(folder / DATABASE) as connection:
-        connection.execute("PRAGMA user_version = 7")
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     connection.close()
     with (
-        pytest.raises(ServiceError, match=f"schema 7, this one reads {SCHEMA_VERSION}"),
+        pytest.raises(
+            ServiceError, match=f"schema {SCHEMA_VERSION + 1}, this one reads {SCHEMA_VERSION}"
+        ),
         open_store(folder),
     ):
         raise AssertionError
@@ -291,6 +293,7 @@ def test_a_folder_of_the_version_before_is_brought_to_this_one(tmp_path):
     with sqlite3.connect(tmp_path / DATABASE) as connection:  # what version 2 had
         connection.execute("ALTER TABLE event DROP COLUMN times")
         connection.execute("ALTER TABLE token DROP COLUMN expires_utc")
+        connection.execute("ALTER TABLE access DROP COLUMN authority")
         for table in ("template", "own_servers", "own_cluster"):
             connection.execute(f"DROP TABLE {table}")
         connection.execute("PRAGMA user_version = 2")

@@ -14,7 +14,7 @@ from wavetank.service.core import changes
 from wavetank.service.core.placement import settled
 from wavetank.service.core.records import Held, Resize, Usage
 from wavetank.service.core.refusals import Refused
-from wavetank.service.core.volume import Volume
+from wavetank.service.core.volume import Identity, Volume
 from wavetank.service.csi.requests import request_of
 from wavetank.service.csi.statuses import CallError, Code
 from wavetank.service.makers.glusterfs.bricks import patterns
@@ -36,7 +36,7 @@ def kind_that_can_do_all() -> None:
         ({"servers": 2, "redundancy": 1}, "GlusterFS keeps no copies"),
         ({"stripe_size": MIB}, "GlusterFS makes no stripes below 4 MiB"),
         ({"access": [ip("10.0.0.7", "ro")]}, "GlusterFS keeps rules for rw, not for ro"),
-        ({"access": [{"kind": "certificate", "subject": "n"}]}, "keeps rules by ip, not by cert"),
+        ({"access": [{"kind": "key", "subject": "n"}]}, "keeps rules by ip or certificate, not by key"),
         ({"access": [ip("2001:db8::7")]}, "GlusterFS keeps rules by addresses of IPv4"),
         ({"access": [ip("10.0.0.0/7")]}, "GlusterFS keeps no networks larger than /8"),
     ],
@@ -90,7 +90,10 @@ def test_a_volume_is_the_same_after_its_line():
         assert text.startswith(f"# {volume.export()} over\n")
         assert "\nvolume over-2\n  type cluster/distribute\n" in text
         assert "\nvolume to-2\n  type cluster/distribute\n" in volume.client_file(spread=False)
-        assert "features/shard" not in volume.mover_file()
+        # The first brick has all directories before they are spread.
+        assert "option readdir-optimize on" in volume.client_file(spread=False)
+        assert "readdir-optimize" not in text + volume.mover_file(Identity("", "", ""))
+        assert "features/shard" not in volume.mover_file(Identity("", "", ""))
     # A brick has the same name whatever others there are: files name it on disk.
     wider = Volume("sp-1f", (("10.0.0.1", 24100), *volume.bricks))
     assert {"volume brick-10.0.0.3-24100", "volume brick-10.0.0.4-24107"} <= {

@@ -160,7 +160,7 @@ class Spaces:
         return found
 
     def _put_one_by_one(self, space: Space, rules: Sequence[Rule]) -> tuple[Space, dict[int, str]]:
-        has = [dict(rule) for rule in space["access"]]
+        has = [{key: rule[key] for key in ("kind", "subject", "level")} for rule in space["access"]]
         kept = [rule for rule in rules if rule in has]
         space = self._put(space, kept)
         refused = {}

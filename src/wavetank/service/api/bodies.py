@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-MOST_BYTES = 64 * 2**10  # a space with some hundred access rules
+MOST_BYTES = 256 * 2**10  # a space with some hundred access rules, each with its authority
 TOO_LARGE = 413
 
 

@@ -83,12 +83,25 @@ class Spaces:
         return self.service.send("POST", f"/v1/spaces/{space.id}/resize", Space, body)
 
     def grant(self, name: str, rules: Sequence[Access]) -> Space:
-        """Add rules; one of the same kind and subject is replaced."""
+        """Add rules; one of the same kind and subject is replaced.
+
+        A rule by certificate that names no authority has that of the space's other ones, where these have one.
+        """
         new = {(rule.kind, rule.subject): rule for rule in rules}
 
         def granted(space: Space) -> list[Access]:
             kept = [rule for rule in space.access if (rule.kind, rule.subject) not in new]
-            return [*kept, *new.values()]
+            signs = {rule.authority for rule in space.access if rule.kind == "certificate"}
+            theirs = {"authority": next(iter(signs))} if len(signs) == 1 else {}
+            return [
+                *kept,
+                *(
+                    rule.model_copy(update=theirs)
+                    if rule.kind == "certificate" and rule.authority is None
+                    else rule
+                    for rule in new.values()
+                ),
+            ]
 
         return self._change(name, granted)
 

@@ -60,6 +60,7 @@ class KindFacts:
         leaves: whether a space that is there can leave a server that it is on.
         levels: of rules that it can keep.
         smallest_stripe_bytes: that a stripe can have.
+        tls: whether rules by certificate are kept by TLS: they say which authority signs, and a space has no others beside them.
     """
 
     title: str
@@ -73,6 +74,7 @@ class KindFacts:
     leaves: bool = True
     levels: tuple[Level, ...] = ("rw", "ro")
     smallest_stripe_bytes: int = 4096
+    tls: bool = False
 
 
 KINDS: dict[Kind, KindFacts] = {
@@ -88,7 +90,7 @@ KINDS: dict[Kind, KindFacts] = {
     ),
     "glusterfs": KindFacts(
         "GlusterFS",
-        ("ip",),
+        ("ip", "certificate"),
         most_servers=None,
         stripes=True,
         copies=False,
@@ -97,6 +99,7 @@ KINDS: dict[Kind, KindFacts] = {
         leaves=False,
         levels=("rw",),
         smallest_stripe_bytes=SMALLEST_STRIPE_BYTES,
+        tls=True,
     ),
     "cephfs": KindFacts("CephFS", ("key",), most_servers=None, stripes=True, copies=True),
     "orangefs": KindFacts("OrangeFS", (), most_servers=None, stripes=True, copies=False),
@@ -113,8 +116,9 @@ _OWN_IMAGE = (
 )
 _OWN_IMAGES = "a file system of its own in an image file on each of its devices, which is as large as its share"
 _OWN_BRICKS = (
-    "bricks of its own that see no other space, with a list of clients by address; who can take such an address is that client, and so is "
-    "who reads on the network what a client of the space calls itself"
+    "bricks of its own that see no other space, with a list of clients. By certificate: TLS, and the name in a certificate that "
+    "an authority of the tenant's signed. By address: who can take such an address is that client, and so is who reads on the network "
+    "what a client of the space calls itself"
 )
 
 CLASSES: tuple[SpaceClass, ...] = (

@@ -103,6 +103,8 @@ def access_problems(kind: Kind, access: Iterable[Access]) -> Iterator[str]:
         yield f"{facts.title} keeps {keeps}, not by {wrong}"
     if kind == "glusterfs":
         yield from _address_problems(facts.title, access)
+    if facts.tls:
+        yield from _certificate_problems(facts.title, access)
     for wrong_level in sorted({rule.level for rule in access} - set(facts.levels)):
         yield f"{facts.title} keeps rules for {' or '.join(facts.levels)}, not for {wrong_level}"
 
@@ -116,3 +118,16 @@ def _address_problems(title: str, access: Iterable[Access]) -> Iterator[str]:
                 yield f"{title} keeps rules by addresses of IPv4, not by {rule.subject}"
             elif network.prefixlen < 8:
                 yield f"{title} keeps no networks larger than /8, and {rule.subject} is one"
+
+
+def _certificate_problems(title: str, access: Iterable[Access]) -> Iterator[str]:
+    """What bricks cannot hold that either speak TLS or do not."""
+    by_name = [rule for rule in access if rule.kind == "certificate"]
+    if by_name and any(rule.kind != "certificate" for rule in access):
+        yield (
+            f"{title} keeps rules by ip or by certificate, not both in one space: its bricks speak TLS, or they do not. "
+            "Revoke the others first"
+        )
+    for rule in by_name:
+        if rule.authority is None:
+            yield f"the rule for certificate {rule.subject} does not say which authority signs it: give its certificate, as by --authority"

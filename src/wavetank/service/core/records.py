@@ -10,9 +10,10 @@ import re
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from wavetank.document import Record
+from wavetank.service.core import certificates
 from wavetank.service.core.states import State
 from wavetank.units import Size
 
@@ -126,6 +127,10 @@ class Access(Record):
         description="ip: an address or a network (10.0.0.0/24); certificate: the common name; key: the client's name"
     )
     level: Level = "rw"
+    authority: str | None = Field(
+        default=None,
+        description="certificate: the authorities that sign for that name, as PEM; else None",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -148,7 +153,14 @@ class Access(Record):
             raise ValueError(
                 f"{self.subject!r} is no name of a {self.kind}: up to 128 letters, digits and . _ @ -"
             )
+        if self.authority is not None and self.kind != "certificate":
+            raise ValueError(f"a rule by {self.kind} has no authority: rules by certificate have")
         return self
+
+    @field_validator("authority")
+    @classmethod
+    def _is_an_authority(cls, text: str | None) -> str | None:
+        return None if text is None else certificates.normal(text)
 
 
 class SpaceRequest(Record):

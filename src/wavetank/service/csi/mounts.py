@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from collections.abc import Mapping
@@ -13,12 +14,32 @@ from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.host import Host
 from wavetank.errors import ServiceError
-from wavetank.service.core.volume import Volume
+from wavetank.service.core.volume import Identity, Volume, as_comment
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 MOST_STACKED = 64
 # $1 options, $2 source, $3 directory.
 GLUSTER_MOUNT = 'command -v mount.glusterfs; mkdir -p "$3"; mount -t glusterfs -o "$1" "$2" "$3"; stat -f "$3"; mountpoint "$3"'
+FILES = "/run/wavetank-mounts"
+"""Where a machine has what its client of a volume with TLS reads; empty after a start."""
+# $1 path of its files without their endings, $2 name of the volume, $3 directory, then options; standard input: the volume, and whom to
+# trust. Servers are asked nothing that TLS does not protect: what the volume is, is known.
+GLUSTER_TLS_MOUNT = r"""set -e
+command -v glusterfs >/dev/null
+name=$1 volume=$2 at=$3
+shift 3
+(umask 077; mkdir -p "${name%/*}"; cat >"$name.new")
+sed -n 's/^#authority //p' "$name.new" >"$name.authority"
+mv "$name.new" "$name.volume"
+mkdir -p "$at"
+log=/var/log/glusterfs/${name##*/}.log
+glusterfs --volfile="$name.volume" --volfile-id="/$volume" --process-name fuse --log-file="$log" "$@" "$at" || {
+  echo "glusterfs does not mount it: $(grep '\] [EC] \[' "$log" | tail -n 1)" >&2
+  exit 1
+}
+stat -f "$at"
+mountpoint "$at"
+"""
 _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
@@ -75,7 +96,10 @@ class NfsMounter:
 
 
 class GlusterMounter:
-    """GlusterFS by its client of FUSE, which its servers tell what the volume is, also when it has changed."""
+    """GlusterFS by its client of FUSE, which its servers tell what the volume is, also when it has changed.
+
+    Where bricks speak TLS, the line of the space tells it, and options ``certificate`` and ``key`` are the client's: paths on its machine.
+    """
 
     def mount(self, host: Host, export: str, at: str, options: Mapping[str, OptionValue]) -> None:
         """Mount it. A client that no brick lets in looks mounted for a while: so it is asked."""
@@ -83,9 +107,22 @@ class GlusterMounter:
             volume = Volume.of(export)
         except ValueError as error:
             raise ServiceError(str(error)) from error
+        if volume.certificate is not None:
+            self._mount_by_tls(host, volume, at, dict(options))
+            return
         chosen = {**volume.mount_options(), **options}
         told = ",".join(key if each is True else f"{key}={each}" for key, each in chosen.items())
         host.run(["sh", "-ec", GLUSTER_MOUNT, "sh", told, volume.source(), at])
+
+    @staticmethod
+    def _mount_by_tls(host: Host, volume: Volume, at: str, options: dict[str, OptionValue]) -> None:
+        certificate, key = options.pop("certificate", None), options.pop("key", None)
+        if certificate is None or key is None:
+            raise ServiceError("its rules are by certificate, and this client has none")
+        name, text = tls_files(volume, str(certificate), str(key))
+        words = [f"--{one}" if each is True else f"--{one}={each}" for one, each in options.items()]
+        argv = ["sh", "-c", GLUSTER_TLS_MOUNT, "sh", name, volume.space, at, *words]
+        host.run(argv, stdin=text)
 
     def known(self) -> frozenset[str]:
         """Of mount.glusterfs 10.3, as far as they concern a mount alone."""
@@ -99,6 +136,29 @@ class GlusterMounter:
             return mount.source.rpartition(":/")[2] == Volume.of(export).space
         except ValueError:
             return False
+
+
+def tls_files(volume: Volume, certificate: str, key: str) -> tuple[str, str]:
+    """What a client of a volume with TLS reads: a path that no other client has, without ending, and the text.
+
+    Args:
+        volume: with its certificate.
+        certificate: path of the client's, on its machine.
+        key: path of its key.
+    """
+    digest = hashlib.sha256(f"{volume.export()} {certificate} {key}".encode()).hexdigest()[:16]
+    name = f"{FILES}/{volume.space}-{digest}"
+    identity = Identity(certificate, key, f"{name}.authority")
+    return name, as_comment("authority", str(volume.certificate)) + volume.client_file(
+        identity=identity
+    )
+
+
+def how_to_mount_by_tls(volume: Volume, at: str, identity: Mapping[str, str]) -> str:
+    """A script for a shell that mounts a volume with TLS where wavetank is not."""
+    name, text = tls_files(volume, identity["certificate"], identity["key"])
+    script = GLUSTER_TLS_MOUNT.replace("'", "'\\''")
+    return f"sh -c '{script}' sh {name} {volume.space} {at} <<'END'\n{text}END"
 
 
 MOUNTERS: Mapping[str, Mounter] = {"glusterfs": GlusterMounter(), "nfs": NfsMounter()}

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from wavetank.errors import ServiceError, UsageError
+from wavetank.service.core.certificates import load_own
 from wavetank.service.core.places import socket_address
 from wavetank.service.daemon.settings import Settings
 
@@ -43,19 +44,7 @@ def load_certificate(context: ssl.SSLContext, settings: Settings) -> None:
     Raises:
         ServiceError: the files cannot be used.
     """
-    certificate, key = str(settings.certificate), str(settings.key)
-    try:
-        context.load_cert_chain(certificate, key, password=_no_password)
-    except (OSError, ValueError) as error:  # SSLError is an OSError
-        told = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise ServiceError(
-            f"cannot use certificate {certificate} with key {key}: {told}. "
-            "Both are PEM, they belong together, and the key has no password"
-        ) from error
-
-
-def _no_password() -> str:
-    raise ValueError("the key has a password")
+    load_own(context, str(settings.certificate), str(settings.key))
 
 
 def _see_private(key: Path) -> None:

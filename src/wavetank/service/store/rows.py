@@ -209,8 +209,8 @@ def access_of(connection: Connection, space: str) -> tuple[Access, ...]:
     """A space's rules. They fitted when they were written."""
     rows = connection.execute(READS["access"], (space,))
     return tuple(
-        Access.model_construct(kind=kind, subject=subject, level=level)
-        for kind, subject, level in rows
+        Access.model_construct(kind=kind, subject=subject, level=level, authority=authority)
+        for kind, subject, level, authority in rows
     )
 
 
@@ -246,9 +246,9 @@ def put_space(connection: Connection, space: Space, asked: SpaceRequest | None =
         )
     connection.execute("DELETE FROM access WHERE space = ?", (space.id,))
     connection.executemany(
-        "INSERT INTO access VALUES (?,?,?,?,?)",
+        "INSERT INTO access VALUES (?,?,?,?,?,?)",
         [
-            (space.id, position, rule.kind, rule.subject, rule.level)
+            (space.id, position, rule.kind, rule.subject, rule.level, rule.authority)
             for position, rule in enumerate(space.access)
         ],
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wavetank.service.core.states import UNSETTLED
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 _UNSETTLED = ", ".join(f"'{state}'" for state in UNSETTLED)
 
@@ -89,6 +89,7 @@ CREATE TABLE IF NOT EXISTS access (
     kind TEXT NOT NULL,
     subject TEXT NOT NULL,
     level TEXT NOT NULL,
+    authority TEXT,
     PRIMARY KEY (space, position)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS placement (
@@ -155,6 +156,7 @@ LATER = {
         "ALTER TABLE own_servers DROP COLUMN servers",
         "ALTER TABLE own_servers DROP COLUMN admitted",
     ),
+    6: ("ALTER TABLE access ADD COLUMN authority TEXT",),
 }
 """Version of a database -> what makes it one of the next version. New columns are the last ones of their tables."""
 
@@ -177,7 +179,7 @@ READS = {
     "page of a tenant": f"{_SPACES} WHERE tenant = ? AND name > ? AND state <> 'gone' ORDER BY name LIMIT ?",
     "page of all": f"{_SPACES} INDEXED BY space_name WHERE (tenant, name) > (?, ?) AND state <> 'gone' "
     "ORDER BY tenant, name LIMIT ?",
-    "access": "SELECT kind, subject, level FROM access WHERE space = ? ORDER BY position",
+    "access": "SELECT kind, subject, level, authority FROM access WHERE space = ? ORDER BY position",
     "shares": "SELECT node, device, made, wanted, held FROM placement WHERE space = ? ORDER BY node, device",
     "usage": "SELECT coalesce(sum(size), 0), coalesce(sum(CASE mode WHEN 'dedicated' THEN servers ELSE 0 END), 0), count(*) "
     "FROM space INDEXED BY space_usage WHERE tenant = ? AND state <> 'gone'",

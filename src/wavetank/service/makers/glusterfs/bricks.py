@@ -8,6 +8,10 @@ namespace of its own, in which no other space is mounted.
 
 Which file a brick was started with is in its command line, by a hash. So what is in force is asked from the processes there are.
 Other rules need another process (decision 0814).
+
+Where rules are by certificate, bricks speak TLS. All bricks of a space show one certificate, which signs itself: clients trust it, and no
+other. A brick reads its key at each new connection, so the key is in the brick's root, where clients of the space may climb. So it opens
+no brick: servers that move files have another one, which is in no brick's root (decision 0986).
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from typing import Literal, Self
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.service.core.records import Access
-from wavetank.service.core.volume import Volume, translator
+from wavetank.service.core.volume import Identity, Volume, as_comment, translator
 from wavetank.service.makers.images import FOLDERS, Image, Images, do
 
 MOUNTS = Images(FOLDERS["glusterfs"]).mounts
@@ -78,6 +82,7 @@ from=$1
 label=$2
 hash=$3
 root=$(dirname "$from")/.root
+flags=$(grep -m 1 '^flags' /proc/cpuinfo || :)  # with TLS it looks for "aes", and ends where there is no such file (10.3)
 mount -t tmpfs -o size=8m,mode=700,nosuid,nodev,noexec wavetank-brick "$root"
 for name in bin lib lib32 lib64 libx32 sbin usr; do
   if [ -L "/$name" ]; then
@@ -93,12 +98,19 @@ mkdir -p "$root/brick" "$root/dev" "$root/tmp" "$root/old" "$root/proc" "$root/v
 mount --bind /dev/null "$root/dev/null"
 mount --bind "$from" "$root/brick"
 cat >"$root/$hash"
+for name in identity authority; do
+  sed -n "s/^#$name //p" "$root/$hash" >"$root/$name"
+done
 mount --bind /proc "$root/proc"  # umount reads it
 cd "$root"
 pivot_root . old
 umount -l /old
 umount -l /proc
 rmdir /old /proc
+if [ -s /identity ]; then
+  mkdir /proc
+  printf '%s\n' "$flags" >/proc/cpuinfo
+fi
 status=0
 log=/var/log/glusterfs/brick
 /usr/sbin/glusterfsd --brick-name "$label" --volfile "/$hash" --log-file "$log" --log-level WARNING --pid-file /var/run/gluster/pid \
@@ -125,12 +137,33 @@ def needs() -> Needs:
     return Needs(
         {
             "glusterfsd": "apt-get install glusterfs-server",
+            "openssl": "apt-get install openssl",
             **dict.fromkeys(("unshare", "pivot_root"), "apt-get install util-linux"),
         }
     )
 
 
+# $1 name. Prints a key and the certificate that it signs itself, for 100 years.
+MAKE_KEY = """exec openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 36500 -subj "/CN=$1" -keyout - -out -
+"""
+IN_ROOT = Identity("/identity", "/identity", "/authority")
+"""Files of a brick, in its own root."""
+
+
 Stage = Literal["told", "spread", "moved"]
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Of a space, each with the certificate that it signs itself, as PEM.
+
+    Attributes:
+        bricks: that all of its bricks show.
+        mover: that servers show which move files between bricks.
+    """
+
+    bricks: str
+    mover: str
 
 
 @dataclass(frozen=True)
@@ -144,6 +177,7 @@ class Rules:
         volume: the space's volume that clients are told of, as a line; None: none yet.
         stage: told: clients are told of its bricks; spread: all directories are spread over them, too; moved: all files are where they
             belong, too.
+        keys: None: there was no rule by certificate yet.
     """
 
     port: int
@@ -151,6 +185,7 @@ class Rules:
     servers: tuple[str, ...] = ()
     volume: str | None = None
     stage: Stage = "told"
+    keys: Keys | None = None
 
     @classmethod
     def of(cls, image: Image) -> Self:
@@ -159,12 +194,26 @@ class Rules:
         return cls(
             port=int(found["port"]),
             access=frozenset(
-                Access(kind=kind, subject=subject) for kind, subject in found["access"]
+                Access.model_construct(
+                    kind=kind, subject=subject, level="rw", authority=next(iter(rest), None)
+                )
+                for kind, subject, *rest in found["access"]
             ),
             servers=tuple(found.get("servers", ())),
             volume=found.get("volume"),
             stage=found.get("stage", "told"),
+            keys=Keys(**found["keys"]) if found.get("keys") else None,
         )
+
+    @property
+    def authorities(self) -> tuple[str, ...]:
+        """That sign for clients; none where rules are by address."""
+        return tuple(sorted({rule.authority for rule in self.access if rule.authority}))
+
+    @property
+    def certificate(self) -> str | None:
+        """That bricks show; None: they do not speak TLS."""
+        return certificate_of(self.keys.bricks) if self.keys and self.authorities else None
 
     def told(self) -> str | None:
         """What clients are told now, as a line."""
@@ -172,7 +221,10 @@ class Rules:
 
     def text(self) -> str:
         """As one line."""
-        access = sorted([rule.kind, rule.subject] for rule in self.access)
+        access = sorted(
+            [rule.kind, rule.subject, *([rule.authority] if rule.authority else [])]
+            for rule in self.access
+        )
         return json.dumps({**asdict(self), "access": access})
 
 
@@ -219,19 +271,28 @@ def hash_of(server: Host, image: Image) -> str:
 def brick_text(server: Host, image: Image) -> str:
     """What a brick of a space is, as glusterfsd reads it: from the file system up to the network."""
     space, rules = image.space, Rules.of(image)
-    subjects = {rule.subject for rule in rules.access if rule.kind == "ip"} | {*rules.servers}
-    addresses = {pattern for subject in subjects for pattern in patterns(subject)}
-    allowed = ",".join(sorted(addresses)) or NOWHERE
+    comment = ""
+    if rules.keys and rules.authorities:
+        names = sorted({rule.subject for rule in rules.access if rule.authority})
+        trusted = (*rules.authorities, certificate_of(rules.keys.mover))
+        comment = as_comment("identity", rules.keys.bricks) + as_comment("authority", *trusted)
+        # The space's name is the mover's.
+        allowed = {**IN_ROOT.options(), f"auth.login.{space}.ssl-allow": ",".join([space, *names])}
+    else:
+        subjects = {rule.subject for rule in rules.access if rule.kind == "ip"} | {*rules.servers}
+        addresses = {pattern for subject in subjects for pattern in patterns(subject)}
+        allowed = {f"auth.addr.{space}.allow": ",".join(sorted(addresses)) or NOWHERE}
     options = {
         "transport-type": "tcp",
         "transport.address-family": "inet",
         "transport.socket.bind-address": server.address,
         "transport.socket.listen-port": str(rules.port),
         "rpc-auth-allow-insecure": "on",  # an address counts, not from which port root sends
-        f"auth.addr.{space}.allow": allowed,
+        **allowed,
     }
     return "".join(
         (
+            comment,
             translator("files", "storage/posix", {"directory": "/brick", "health-check-interval": "0"}),
             translator("rights", "features/access-control", {}, "files"),
             translator("locks", "features/locks", {}, "rights"),
@@ -239,6 +300,23 @@ def brick_text(server: Host, image: Image) -> str:
             translator("network", "protocol/server", options, space),
         )
     )  # fmt: skip
+
+
+def certificate_of(pem: str) -> str:
+    """The certificate without its key."""
+    return pem[pem.index("-----BEGIN CERTIFICATE-----") :]
+
+
+def make_keys(server: Host, space: str) -> Keys:
+    """New keys for a space.
+
+    Raises:
+        ServiceError: the server cannot make them.
+    """
+    bricks, mover = (
+        do(server, f"make a key for {space}", MAKE_KEY, [space]).stdout for _ in range(2)
+    )
+    return Keys(bricks, mover)
 
 
 def patterns(subject: str) -> list[str]:

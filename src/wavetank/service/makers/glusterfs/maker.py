@@ -20,7 +20,7 @@ from wavetank.service.core.refusals import Refused
 from wavetank.service.core.volume import Volume
 from wavetank.service.makers import images
 from wavetank.service.makers.glusterfs import bricks, moving, telling
-from wavetank.service.makers.glusterfs.bricks import Rules, Stage
+from wavetank.service.makers.glusterfs.bricks import Keys, Rules, Stage
 from wavetank.service.makers.glusterfs.telling import Told
 from wavetank.service.makers.hosts import NodesOfClusters
 from wavetank.service.makers.images import Image
@@ -119,9 +119,19 @@ class GlusterMaker:
 
     def make(self, order: Order) -> None:
         """Image, file system, rules and brick, on all of its servers at once; then clients can be told."""
-        self._on_servers(order.wanted_shares(), partial(self._make_part, order))
+        keys = self._keys(order)
+        self._on_servers(order.wanted_shares(), partial(self._make_part, order, keys))
         parts = self._parts_of(order)
         on_all(parts, partial(self._tell, self._volume(order, parts), "moved"))
+
+    def _keys(self, order: Order) -> Keys | None:
+        """Of a space: those that a part of it has, or new ones where rules by certificate need them."""
+        rules = [part.rules for part in self._parts_of(order) if part.made]
+        there = next((each.keys for each in rules if each.keys), None)
+        if there or not any(rule.authority for rule in order.space.access):
+            return there
+        first = min(node for node, _ in order.wanted_shares())
+        return bricks.make_keys(self.servers.host(first), order.space.id)
 
     def resize(self, order: Order) -> None:
         """Grow each part while it is used, and add the bricks that are wanted; the same puts right what is not mounted or not served.
@@ -147,11 +157,12 @@ class GlusterMaker:
         made = [place for place in places if place in there]
         self._on_servers(made, partial(self._grow_part, order))
         added = [place for place in places if place not in there]
-        self._on_servers(added, partial(self._make_part, order))
+        keys = self._keys(order)
+        self._on_servers(added, partial(self._make_part, order, keys))
         wanted = frozenset(order.space.access)
         others = [place for place, image in there.items() if Rules.of(image).access != wanted]
         # nothing is waited for with rules that were taken
-        self._on_servers(others, partial(self._change_part, order))
+        self._on_servers(others, partial(self._change_part, order, keys))
         self._bring_together(order)
 
     def _bring_together(self, order: Order) -> None:
@@ -170,15 +181,15 @@ class GlusterMaker:
         on_all(parts, partial(self._tell, volume, "moved" if first else stage))
         if first or stage == "moved":
             return
-        moves = self._mover(parts)
+        moves, keys = self._mover(parts), parts[0].rules.keys
         if stage == "told":
             parts = self._parts_of(order)
             served = [(self.servers.host(part.node), part.rules.port) for part in parts]
             moving.wait_for_clients(served, {rule for part in parts for rule in part.rules.access})
-            moving.move(moves, volume, "spread")
+            moving.move(moves, volume, keys, "spread")
             on_all(parts, partial(self._tell, volume, "spread"))
             moving.let_clients_begin_anew()
-        moving.move(moves, volume, "move")
+        moving.move(moves, volume, keys, "move")
         on_all(self._parts_of(order), partial(self._tell, volume, "moved"))
         moving.end(moves, order.space.id)
 
@@ -211,13 +222,14 @@ class GlusterMaker:
 
         on_all(list(by_node.values()), on_one)
 
-    def _make_part(self, order: Order, place: Place) -> None:
+    def _make_part(self, order: Order, keys: Keys | None, place: Place) -> None:
         node, device = place
         host = self.servers.host(node)
         rules = Rules(
             port=bricks.free_port(self.servers.all_on(node)),
             access=frozenset(order.space.access),
             servers=self._addresses(order),
+            keys=keys,
         )
         size = order.wanted_shares()[place]
         label = _label(order, place)
@@ -237,17 +249,27 @@ class GlusterMaker:
 
     def change_access(self, order: Order) -> None:
         """Other rules, and bricks that are started again by them: so nobody stays who is not to."""
-        self._on_servers(order.wanted_shares(), partial(self._change_part, order))
+        keys = self._keys(order)
+        self._on_servers(order.wanted_shares(), partial(self._change_part, order, keys))
 
-    def _change_part(self, order: Order, place: Place) -> None:
+    def _change_part(self, order: Order, keys: Keys | None, place: Place) -> None:
         node, device = place
         before = Rules.of(self.servers.made_on(node, order.space.id, device))
         rules = replace(
-            before, access=frozenset(order.space.access), servers=self._addresses(order)
+            before,
+            access=frozenset(order.space.access),
+            servers=self._addresses(order),
+            keys=keys,
         )
+        if before.volume is not None:
+            # Where its bricks speak TLS from now on, or no longer, that is another volume of the same bricks.
+            volume = replace(Volume.of(before.volume), certificate=rules.certificate)
+            rules = replace(rules, volume=volume.export())
         host = self.servers.host(node)
         self.servers.images.set_rules(host, device, order.space.id, rules.text())
         self._serve(place, order.space.id)
+        if rules.told() != before.told():
+            telling.tell(host, volume, rules.stage != "told")
 
     def remove(self, space: str) -> None:
         """What clients are told and the bricks first, then all else."""
@@ -322,10 +344,15 @@ class GlusterMaker:
 
     def _volume(self, order: Order | None, parts: Iterable[Part], space: str = "") -> Volume:
         made = sorted((part for part in parts if part.made), key=lambda part: part.place)
+        there = [(self.servers.host(part.node).address, part.rules.port) for part in made]
+        # As they came, as far as clients were told: a part that was not told yet may know fewer.
+        told = [Volume.of(part.rules.volume).bricks for part in made if part.rules.volume]
+        before = [brick for brick in max(told, key=len, default=()) if brick in there]
         return Volume(
             space=order.space.id if order is not None else space,
-            bricks=tuple((self.servers.host(part.node).address, part.rules.port) for part in made),
+            bricks=tuple(dict.fromkeys((*before, *there))),
             stripe_bytes=order.space.stripe_size if order is not None else None,
+            certificate=next((part.rules.certificate for part in made), None),
         )
 
 

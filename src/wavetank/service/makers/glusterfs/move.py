@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -83,11 +84,35 @@ class Volume:
         return found
 
 
-def spread_all(volume: Volume) -> int:
+def bricks_of(file: str) -> list[Volume]:
+    """The bricks of a volume, each as a volume of its own.
+
+    Raises:
+        FailedError: one does not answer.
+    """
+    found = []
+    for text in re.findall(
+        r"^volume .*?^end-volume$", Path(file).read_text(encoding="ascii"), re.DOTALL | re.MULTILINE
+    ):
+        if "type protocol/client\n" in text:
+            one = Path(f"{file}-{len(found)}")
+            one.write_text(f"{text}\n", encoding="ascii")
+            found.append(Volume(str(one)))
+    return found
+
+
+def spread_all(volume: Volume, bricks: list[Volume]) -> int:
     """Spread all directories; how many files there are.
 
     To look for a file leaves a link where it will belong. Clients that look for one at once must not have to make that link: of two
     that do, one may look without end (10.3: dht_lookup_everywhere_done, where a link was seen before it had its identity).
+
+    A directory is listed by the brick that its name belongs to. Where that is a new one, it is not there, and nobody sees it in its parent.
+    So each brick is asked for itself which directories there are. To look for one makes it on all bricks.
+
+    Args:
+        volume: of all bricks.
+        bricks: each for itself.
 
     Raises:
         FailedError: a directory is not spread.
@@ -96,6 +121,10 @@ def spread_all(volume: Volume) -> int:
     folders = [b"/"]
     while folders:
         folder = folders.pop()
+        for path in {
+            path for brick in bricks for path, is_folder in brick.paths(folder) if is_folder
+        }:
+            volume.mode(path)
         _spread(volume, folder)
         for path, is_folder in volume.paths(folder):
             if is_folder:
@@ -157,7 +186,7 @@ def main(version: str, file: str, said: str, what: str) -> None:
     """Do it, and say what came of it."""
     try:
         if what == "spread":
-            line = f"done {version} files {spread_all(Volume(file))}"
+            line = f"done {version} files {spread_all(Volume(file), bricks_of(file))}"
         else:
             line = "done {} moved {} left {}".format(version, *move_all(Volume(file)))
     except (FailedError, OSError) as error:

@@ -20,8 +20,8 @@ from wavetank.cluster.needs import Needs
 from wavetank.errors import ServiceError
 from wavetank.service.core.orders import UnfinishedError
 from wavetank.service.core.records import Access
-from wavetank.service.core.volume import Volume
-from wavetank.service.makers.glusterfs.bricks import LOCKED, MOUNTS, PYTHON
+from wavetank.service.core.volume import Identity, Volume, as_comment
+from wavetank.service.makers.glusterfs.bricks import LOCKED, MOUNTS, PYTHON, Keys
 from wavetank.service.makers.images import do
 
 PROGRAM = Path(__file__).with_name("move.py").read_text(encoding="utf-8")
@@ -33,6 +33,7 @@ LONGEST_WAIT_S = 15.0
 LONGEST_MOVE_S = 10.0
 """In one call, as other spaces wait meanwhile; the files are moved in the background."""
 MOVE_PAUSE_S = 0.5
+ANYWHERE = "0.0.0.0/0"
 # $1: port of a brick as four hexadecimal digits. Sample of a line: "03004D0A 2", an address as /proc/net/tcp has it, and its connections.
 CONNECTED = """exec awk -v port="$1" '$4 == "01" && substr($2, 10) == port { split($3, from, ":"); n[from[1]]++ }
   END { for (each in n) print each, n[each] }' /proc/net/tcp
@@ -69,7 +70,13 @@ if [ "$(moves "$1" | cut -d ' ' -f 2)" != "$2" ]; then
   end "$1"
   rm -f "$said"
   printf %s "$3" >{_AT}
-  cat >"{_FOLDER}/$1.volume"
+  (
+    umask 077
+    cat >"{_FOLDER}/$1.volume"
+    for name in identity authority; do
+      sed -n "s/^#$name //p" "{_FOLDER}/$1.volume" >"{_FOLDER}/$1.$name"
+    done
+  )
   setsid python3 -I {_AT} "$2" "{_FOLDER}/$1.volume" "$said" "$4" </dev/null >/dev/null 2>&1 9>&- &
 fi
 echo runs
@@ -88,14 +95,16 @@ def wait_for_clients(
 
     Args:
         bricks: server and port of each.
-        access: rules of the space: connections from elsewhere are no clients of it.
+        access: rules of the space: connections from elsewhere are no clients of it. Where one is by certificate, clients may be anywhere.
         sleep_s: between two looks, in seconds.
 
     Raises:
         UnfinishedError: one does not yet.
         ServiceError: a server cannot be asked.
     """
-    networks = [ipaddress.ip_network(rule.subject) for rule in access if rule.kind == "ip"]
+    networks = [
+        ipaddress.ip_network(rule.subject if rule.kind == "ip" else ANYWHERE) for rule in access
+    ]
     ends = time.monotonic() + LONGEST_WAIT_S
     good = 0
     while True:
@@ -143,12 +152,13 @@ def _connected(
     return found
 
 
-def move(server: Host, volume: Volume, what: Literal["spread", "move"]) -> None:
+def move(server: Host, volume: Volume, keys: Keys | None, what: Literal["spread", "move"]) -> None:
     """Spread directories, or move files, to where they belong. A server that was told to goes on by itself.
 
     Args:
         server: one that all bricks let in.
         volume: with its new bricks.
+        keys: of the space, where it has any.
         what: is to be done.
 
     Raises:
@@ -157,9 +167,15 @@ def move(server: Host, volume: Volume, what: Literal["spread", "move"]) -> None:
     """
     version = hashlib.sha256(f"{PROGRAM}{volume.export()} {what}".encode()).hexdigest()[:32]
     words = [volume.space, version, PROGRAM, what]
+    at = f"{_FOLDER}/{volume.space}"
+    text = volume.mover_file(Identity(f"{at}.identity", f"{at}.identity", f"{at}.authority"))
+    if keys is not None and volume.certificate is not None:
+        text = (
+            as_comment("identity", keys.mover) + as_comment("authority", volume.certificate) + text
+        )
     ends = time.monotonic() + LONGEST_MOVE_S
     while True:
-        said = do(server, f"move files of {volume.space}", MOVE, words, volume.mover_file()).stdout
+        said = do(server, f"move files of {volume.space}", MOVE, words, text).stdout
         if said.startswith("done "):
             return
         if said.startswith("failed "):
