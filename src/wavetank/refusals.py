@@ -153,6 +153,8 @@ def _told(value: object) -> str:
         return "nothing"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, str) and "PRIVATE KEY-----" in value:
+        return "a private key"  # never repeated
     if isinstance(value, str | int | float):
         text = repr(value)
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

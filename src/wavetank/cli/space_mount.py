@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.space_service import service_of_tenant
-from wavetank.errors import ServiceError, UsageError, WavetankError
+from wavetank.errors import RemoteCommandError, ServiceError, UsageError, WavetankError
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -175,10 +175,11 @@ def mount_on(host: Host, space: Space, at: str, identity: Mapping[str, str] = NO
         with suppress(WavetankError):
             host.run(["umount", at])  # of a client that has no server
         client = "nfs-common" if space.kind == "nfs" else "glusterfs-client"
+        why = error.stderr_tail.splitlines()[-1:] if isinstance(error, RemoteCommandError) else []
         shown = f"'wavetank space show {space.name}'"
         lets_in = f"{shown} lets this machine's address in; else: wavetank space grant {space.name} ADDRESS"
         if identity:
             lets_in = f"{shown} has a rule with the name in {identity['certificate']}, and the authority that signed it"
         raise ServiceError(
-            f"cannot mount space {space.name!r} at {at}: {error}. See that {client} is installed, and that {lets_in}"
+            f"cannot mount space {space.name!r} at {at}: {why[0] if why else error}. See that {client} is installed, and that {lets_in}"
         ) from error

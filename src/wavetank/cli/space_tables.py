@@ -16,6 +16,13 @@ if TYPE_CHECKING:
     from wavetank.service.core.records import Access, Event, Space, SpaceRequest
     from wavetank.tables.table import Value
 
+
+def _mount(export: str) -> Cell:
+    from wavetank.service.core.volume import shown
+
+    return Cell(shown(export), export)
+
+
 SPACES: Definition[Space] = Definition(
     "spaces",
     "Spaces",
@@ -27,7 +34,7 @@ SPACES: Definition[Space] = Definition(
         Column("mode", "Mode", lambda i: i.mode),
         Column("servers", "Servers", lambda i: i.servers, kind="integer"),
         Column("devices_per_server", "Devices a server", lambda i: i.devices_per_server, kind="integer"),
-        Column("export", "Mount", lambda i: i.export, wide=True),
+        Column("export", "Mount", lambda i: i.export and _mount(i.export), wide=True),
         Column("reason", "Reason", lambda i: i.reason, wide=True),
         Column("id", "Identity", lambda i: i.id),
     ),

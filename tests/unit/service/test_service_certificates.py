@@ -15,7 +15,7 @@ from wavetank.errors import ServiceError
 from wavetank.service.core import certificates, changes
 from wavetank.service.core.records import Access
 from wavetank.service.core.refusals import Refused
-from wavetank.service.core.volume import Identity, Volume
+from wavetank.service.core.volume import Identity, Volume, shown
 from wavetank.service.csi.mounts import MOUNTERS, how_to_mount_by_tls, tls_files
 from wavetank.service.makers.glusterfs import bricks, moving
 
@@ -85,6 +85,8 @@ def test_a_volume_with_tls_is_the_same_after_its_line(pem, stripe):
     volume = Volume("sp-1f", BRICKS, stripe, pem)
     assert Volume.of(volume.export()) == volume
     assert re.fullmatch(r"glusterfs:[A-Za-z0-9.:,/?&=_-]*", volume.export())
+    short = shown(volume.export())
+    assert short.endswith("...") and len(short) < 110
     identity = Identity("/c.pem", "/c.key", "/a.pem")
     for text in (volume.client_file(identity=identity), volume.mover_file(identity)):
         for said in (

@@ -180,3 +180,8 @@ def translator(name: str, kind: str, options: Mapping[str, str], *below: str) ->
 def as_comment(name: str, *pems: str) -> str:
     """PEM as lines that GlusterFS does not read, from which a script makes the file of that name."""
     return "".join(f"#{name} {line}\n" for pem in pems for line in pem.splitlines())
+
+
+def shown(export: str) -> str:
+    """How to mount a space, for people: a certificate in it is not whole."""
+    return re.sub(r"(certificate=.{8})[A-Za-z0-9_-]+", r"\1...", export)

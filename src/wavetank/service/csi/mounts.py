@@ -33,12 +33,14 @@ sed -n 's/^#authority //p' "$name.new" >"$name.authority"
 mv "$name.new" "$name.volume"
 mkdir -p "$at"
 log=/var/log/glusterfs/${name##*/}.log
-glusterfs --volfile="$name.volume" --volfile-id="/$volume" --process-name fuse --log-file="$log" "$@" "$at" || {
-  echo "glusterfs does not mount it: $(grep '\] [EC] \[' "$log" | tail -n 1)" >&2
-  exit 1
-}
-stat -f "$at"
-mountpoint "$at"
+: >"$log"
+if glusterfs --volfile="$name.volume" --volfile-id="/$volume" --process-name fuse --log-file="$log" "$@" "$at" &&
+  stat -f "$at" >/dev/null 2>&1 && mountpoint -q "$at"; then
+  exit 0
+fi
+umount "$at" 2>/dev/null || :
+echo "glusterfs does not mount it: $(grep -m 1 '\] [EC] \[' "$log" | sed 's/.*\] [0-9]*-//')" >&2
+exit 1
 """
 _OCTAL = re.compile(r"\\([0-7]{3})")
 

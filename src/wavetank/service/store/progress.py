@@ -12,6 +12,7 @@ from datetime import datetime
 from wavetank.service.core import changes, placement
 from wavetank.service.core.records import Space
 from wavetank.service.core.states import UNSETTLED
+from wavetank.service.core.volume import shown
 from wavetank.service.store.base import Base
 from wavetank.service.store.rows import (
     Connection,
@@ -124,7 +125,11 @@ class Progress(Base):
             shares = placement.settled(shares_of(connection, space.id))
             put_shares(connection, after, () if after.state == "gone" else shares)
             forget_own(connection, space.id, gone=after.state == "gone")
-            told = "its data and its place are released" if after.state == "gone" else export or ""
+            told = (
+                "its data and its place are released"
+                if after.state == "gone"
+                else shown(export or "")
+            )
             add_event(connection, after, after.state, told, now)
             return True
 
