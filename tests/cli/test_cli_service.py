@@ -22,6 +22,7 @@ from wavetank.errors import ServiceError, SpecError, UsageError
 from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection, as_tenant
 from wavetank.service.core.certificates import fingerprint
+from wavetank.service.core.classes import CLASSES
 from wavetank.service.core.volume import Volume
 from wavetank.service.csi.mounts import Mount
 from wavetank.service.store.folder import open_store
@@ -195,6 +196,19 @@ def test_a_space_is_mounted_once_and_over_nothing_else(terminal, tmp_path, monke
     with pytest.raises(UsageError, match="is not empty"):
         terminal(f"space mount data {at}")
     assert len(done) == 1
+
+
+@pytest.mark.parametrize("command", ["server", "template"])
+def test_servers_are_of_the_kinds_that_are_offered(command):
+    (kinds,) = [
+        each
+        for each in cli.get_command(None, "service")
+        .get_command(None, command)
+        .get_command(None, "put")
+        .params
+        if each.name == "kinds"
+    ]
+    assert set(kinds.type.choices) == {each.kind for each in CLASSES if each.offered}
 
 
 def test_what_failed_is_told_and_can_be_tried_again(terminal):

@@ -288,7 +288,7 @@ def server() -> None:
     help="A device and what spaces may have of it, e.g. /srv/d0=100GiB; may stand several times.",
 )  # fmt: skip
 @click.option(
-    "--kind", "kinds", multiple=True, required=True, type=click.Choice(["nfs", "glusterfs", "cephfs", "orangefs"]),
+    "--kind", "kinds", multiple=True, required=True, type=click.Choice(["nfs", "glusterfs"]),
     help="A file system that it can serve; may stand several times.",
 )  # fmt: skip
 @prints(lambda: (DEVICES,))
