@@ -53,7 +53,7 @@ def rules_of(texts: Sequence[str], authority: Path | None = None) -> tuple[Acces
         for prefix, named in (("cert:", "certificate"), ("key:", "key")):
             if subject.startswith(prefix):
                 kind, subject = named, subject.removeprefix(prefix)
-        rule = {"kind": kind, "subject": subject, "level": level}
+        rule: dict[str, str | None] = {"kind": kind, "subject": subject, "level": level}
         if kind == "certificate":
             rule["authority"] = signs
         try:

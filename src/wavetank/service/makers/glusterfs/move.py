@@ -90,7 +90,7 @@ def bricks_of(file: str) -> list[Volume]:
     Raises:
         FailedError: one does not answer.
     """
-    found = []
+    found: list[Volume] = []
     for text in re.findall(
         r"^volume .*?^end-volume$", Path(file).read_text(encoding="ascii"), re.DOTALL | re.MULTILINE
     ):
