@@ -16,7 +16,7 @@ from wavetank.service.core import certificates, changes
 from wavetank.service.core.records import Access
 from wavetank.service.core.refusals import Refused
 from wavetank.service.core.volume import Identity, Volume, shown
-from wavetank.service.csi.mounts import MOUNTERS, how_to_mount_by_tls, tls_files
+from wavetank.service.csi.mounts import MOUNTERS, Mount, how_to_mount_by_tls, tls_files
 from wavetank.service.makers.glusterfs import bricks, moving
 
 MIB = 2**20
@@ -153,6 +153,8 @@ def test_a_client_shows_its_certificate_and_asks_servers_nothing_else(pem):
     assert argv[4:] == [name, "sp-1f", "/at", "--acl", "--entry-timeout=5"]
     assert stdin == text
     assert tls_files(volume, "/d.pem", "/d.key")[0] != name
+    # As it is in /proc/self/mountinfo then.
+    assert mounter.is_of(Mount("/at", "glusterfs:/sp-1f", ("0:1", "/"), False), volume.export())
     script = how_to_mount_by_tls(volume, "/at", own)
     subprocess.run(["sh", "-n"], input=script, text=True, check=True)
     assert text in script

@@ -33,6 +33,7 @@ sed -n 's/^#authority //p' "$name.new" >"$name.authority"
 mv "$name.new" "$name.volume"
 mkdir -p "$at"
 log=/var/log/glusterfs/${name##*/}.log
+mkdir -p "${log%/*}"
 : >"$log"
 if glusterfs --volfile="$name.volume" --volfile-id="/$volume" --process-name fuse --log-file="$log" "$@" "$at" &&
   stat -f "$at" >/dev/null 2>&1 && mountpoint -q "$at"; then
