@@ -41,8 +41,11 @@ def named(signs: Authority, *names: str) -> list[Access]:
     ]
 
 
-def create(service: Service, name: str, signs: Authority, *names: str) -> Space:
-    return service.create("ann", name, servers=1, size=SMALL, access=named(signs, *names))
+def create(
+    service: Service, name: str, signs: Authority, *names: str, mode: str = "shared"
+) -> Space:
+    access = named(signs, *names)
+    return service.create("ann", name, servers=1, size=SMALL, access=access, mode=mode)
 
 
 def own(files: tuple[Path, Path]) -> dict[str, str]:
@@ -54,12 +57,13 @@ def reads(node: Host, at: str) -> str:
     return node.run(["cat", f"{at}/file"]).stdout
 
 
+@pytest.mark.parametrize("mode", ["shared", "dedicated"])
 def test_a_name_that_an_authority_signed_mounts_from_anywhere_and_nothing_else_does(
-    service: Service, ours: Authority, tmp_path: Path
+    service: Service, ours: Authority, tmp_path: Path, mode: str
 ) -> None:
     one, other = ours.signs("one"), ours.signs("other")
     forged = Authority(tmp_path).signs("one")
-    space = create(service, "named", ours, "one")
+    space = create(service, "named", ours, "one", mode=mode)
     ann, bob = service.ann, service.bob
     for node in (ann, bob):
         mount_on(node, space, "/named", own(one))
