@@ -129,7 +129,7 @@ def identity_of(
     return found
 
 
-def how_to_mount(space: Space, at: str, identity: Mapping[str, str] = NOTHING) -> str:
+def how_to_mount(space: Space, at: str, identity: Mapping[str, str]) -> str:
     """The command that mounts a space that was ready, where wavetank is not.
 
     Raises:

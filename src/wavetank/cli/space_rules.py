@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from wavetank.errors import UsageError
+from wavetank.errors import ServiceError, UsageError
 
 if TYPE_CHECKING:
     from wavetank.service.core.records import Access
@@ -39,10 +39,10 @@ def rules_of(texts: Sequence[str], authority: Path | None = None) -> tuple[Acces
     """
     from pydantic import ValidationError
 
-    from wavetank.document import explain
+    from wavetank.document import explain, read_text
     from wavetank.service.core.records import Access
 
-    signs = None if authority is None else _text_of(authority)
+    signs = None if authority is None else read_text(authority, "the authority", ServiceError)
     found = []
     for text in texts:
         subject, level = text, "rw"
@@ -63,13 +63,3 @@ def rules_of(texts: Sequence[str], authority: Path | None = None) -> tuple[Acces
     if signs is not None and not any(rule.kind == "certificate" for rule in found):
         raise UsageError("--authority goes with rules by certificate: write cert:NAME")
     return tuple(found)
-
-
-def _text_of(authority: Path) -> str:
-    from wavetank.errors import ServiceError
-
-    try:
-        return authority.read_text(encoding="ascii")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no PEM"
-        raise ServiceError(f"cannot read the authority {authority}: {why}") from error

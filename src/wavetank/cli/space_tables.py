@@ -42,10 +42,10 @@ SPACES: Definition[Space] = Definition(
 )  # fmt: skip
 
 
-def _fingerprint(pem: str) -> str:
+def _authority(pem: str) -> Cell:
     from wavetank.service.core.certificates import fingerprint
 
-    return fingerprint(pem)
+    return Cell(fingerprint(pem), pem)
 
 
 RULES: Definition[Access] = Definition(
@@ -58,7 +58,7 @@ RULES: Definition[Access] = Definition(
         Column(
             "authority",
             "Authority",
-            lambda i: None if i.authority is None else Cell(_fingerprint(i.authority), i.authority),
+            lambda i: i.authority and _authority(i.authority),
             help="who signs the client's certificate, by the beginning of its SHA-256",
         ),
     ),

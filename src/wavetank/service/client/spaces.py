@@ -92,16 +92,8 @@ class Spaces:
         def granted(space: Space) -> list[Access]:
             kept = [rule for rule in space.access if (rule.kind, rule.subject) not in new]
             signs = {rule.authority for rule in space.access if rule.kind == "certificate"}
-            theirs = {"authority": next(iter(signs))} if len(signs) == 1 else {}
-            return [
-                *kept,
-                *(
-                    rule.model_copy(update=theirs)
-                    if rule.kind == "certificate" and rule.authority is None
-                    else rule
-                    for rule in new.values()
-                ),
-            ]
+            theirs = signs.pop() if len(signs) == 1 else None
+            return [*kept, *(_signed(rule, theirs) for rule in new.values())]
 
         return self._change(name, granted)
 
@@ -174,3 +166,10 @@ class Spaces:
                 if error.code != "changed" or not left:
                     raise
         raise AssertionError("the last try returns or raises")
+
+
+def _signed(rule: Access, authority: str | None) -> Access:
+    """A rule; one by certificate that names no authority, with this one."""
+    if rule.kind != "certificate" or rule.authority is not None:
+        return rule
+    return rule.model_copy(update={"authority": authority})

@@ -51,14 +51,16 @@ def normal(text: str) -> str:
 
 def fingerprint(pem: str) -> str:
     """Of the first certificate, as other programs show it: SHA-256, 16 of its 64 hexadecimal digits."""
-    (first, *_) = _BLOCK.findall(pem)
-    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(first)).hexdigest()[:16]
+    return hashlib.sha256(_first(pem)).hexdigest()[:16]
 
 
 def as_word(pem: str) -> str:
     """The first certificate as one word of letters, digits, ``-`` and ``_``."""
-    (first, *_) = _BLOCK.findall(pem)
-    return base64.urlsafe_b64encode(ssl.PEM_cert_to_DER_cert(first)).decode().rstrip("=")
+    return base64.urlsafe_b64encode(_first(pem)).decode().rstrip("=")
+
+
+def _first(pem: str) -> bytes:
+    return ssl.PEM_cert_to_DER_cert(_BLOCK.findall(pem)[0])
 
 
 def of_word(word: str) -> str:

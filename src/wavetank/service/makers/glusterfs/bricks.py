@@ -74,10 +74,19 @@ flock 9
 END = f"""{LOCKED}{_END}
 end "$1"
 """
+# $1 a file with comments, $2 path of the files to be made of them without their names; see ``volume.as_comment``.
+FILES_OF = r"""
+files_of() {
+  for name in identity authority; do
+    sed -n "s/^#$name //p" "$1" >"$2$name"
+  done
+}
+"""
 # In a mount namespace of its own. $1 file system of the space, $2 its label, $3 hash; standard input: what the brick is. The root
 # that it gets is in memory, small, and gone with it.
-CONFINED = r"""set -eu
-umask 077
+CONFINED = (
+    f"""set -eu{FILES_OF}"""
+    + r"""umask 077
 from=$1
 label=$2
 hash=$3
@@ -98,9 +107,7 @@ mkdir -p "$root/brick" "$root/dev" "$root/tmp" "$root/old" "$root/proc" "$root/v
 mount --bind /dev/null "$root/dev/null"
 mount --bind "$from" "$root/brick"
 cat >"$root/$hash"
-for name in identity authority; do
-  sed -n "s/^#$name //p" "$root/$hash" >"$root/$name"
-done
+files_of "$root/$hash" "$root/"
 mount --bind /proc "$root/proc"  # umount reads it
 cd "$root"
 pivot_root . old
@@ -121,6 +128,7 @@ fi
 rm -f "/$hash"
 exit $status
 """
+)
 # $1 label, $2 hash, $3 what CONFINED is; standard input: what the brick is. Where the file system is not mounted, a brick would serve
 # an empty folder.
 START = f"""{LOCKED}{_END}
@@ -195,7 +203,7 @@ class Rules:
             port=int(found["port"]),
             access=frozenset(
                 Access.model_construct(
-                    kind=kind, subject=subject, level="rw", authority=next(iter(rest), None)
+                    kind=kind, subject=subject, level="rw", authority=rest[0] if rest else None
                 )
                 for kind, subject, *rest in found["access"]
             ),
@@ -221,10 +229,7 @@ class Rules:
 
     def text(self) -> str:
         """As one line."""
-        access = sorted(
-            [rule.kind, rule.subject, *([rule.authority] if rule.authority else [])]
-            for rule in self.access
-        )
+        access = sorted([rule.kind, rule.subject, rule.authority] for rule in self.access)
         return json.dumps({**asdict(self), "access": access})
 
 

@@ -125,11 +125,12 @@ class GlusterMaker:
         on_all(parts, partial(self._tell, self._volume(order, parts), "moved"))
 
     def _keys(self, order: Order) -> Keys | None:
-        """Of a space: those that a part of it has, or new ones where rules by certificate need them."""
-        rules = [part.rules for part in self._parts_of(order) if part.made]
-        there = next((each.keys for each in rules if each.keys), None)
-        if there or not any(rule.authority for rule in order.space.access):
-            return there
+        """Of a space whose rules need them: those that a part of it has, or new ones. None where no rule is by certificate."""
+        if not any(rule.authority for rule in order.space.access):
+            return None
+        for part in self._parts_of(order):
+            if part.made and part.rules.keys:
+                return part.rules.keys
         first = min(node for node, _ in order.wanted_shares())
         return bricks.make_keys(self.servers.host(first), order.space.id)
 
@@ -259,7 +260,7 @@ class GlusterMaker:
             before,
             access=frozenset(order.space.access),
             servers=self._addresses(order),
-            keys=keys,
+            keys=keys or before.keys,
         )
         if before.volume is not None:
             # Where its bricks speak TLS from now on, or no longer, that is another volume of the same bricks.

@@ -21,7 +21,7 @@ from wavetank.errors import ServiceError
 from wavetank.service.core.orders import UnfinishedError
 from wavetank.service.core.records import Access
 from wavetank.service.core.volume import Identity, Volume, as_comment
-from wavetank.service.makers.glusterfs.bricks import LOCKED, MOUNTS, PYTHON, Keys
+from wavetank.service.makers.glusterfs.bricks import FILES_OF, LOCKED, MOUNTS, PYTHON, Keys
 from wavetank.service.makers.images import do
 
 PROGRAM = Path(__file__).with_name("move.py").read_text(encoding="utf-8")
@@ -59,7 +59,7 @@ rm -f "{_FOLDER}/$1".*
 """
 # $1 space, $2 hash, $3 the program, $4 what it is to do; standard input: the volume. Says "runs", or what came of it.
 # What failed is begun anew the next time.
-MOVE = f"""{LOCKED}{_MOVES}
+MOVE = f"""{LOCKED}{_MOVES}{FILES_OF}
 said={_FOLDER}/$1.said
 mkdir -p {_FOLDER}
 case $(cat "$said" 2>/dev/null) in
@@ -73,9 +73,7 @@ if [ "$(moves "$1" | cut -d ' ' -f 2)" != "$2" ]; then
   (
     umask 077
     cat >"{_FOLDER}/$1.volume"
-    for name in identity authority; do
-      sed -n "s/^#$name //p" "{_FOLDER}/$1.volume" >"{_FOLDER}/$1.$name"
-    done
+    files_of "{_FOLDER}/$1.volume" "{_FOLDER}/$1."
   )
   setsid python3 -I {_AT} "$2" "{_FOLDER}/$1.volume" "$said" "$4" </dev/null >/dev/null 2>&1 9>&- &
 fi
