@@ -149,7 +149,9 @@ def test_nobody_who_has_another_key_poses_as_a_brick(
     assert not told("CIPHER is")  # no client went on after it had seen the certificate
     elsewhere(theirs.file.read_text())
     until(lambda: told("CIPHER is"))  # one that trusts it does
-    service.ann.run(["sh", "-c", "pkill -f 'process-name [f]use.* /posed'; umount -l /posed || true"])
+    service.ann.run(
+        ["sh", "-c", "pkill -f 'process-name [f]use.* /posed'; umount -l /posed || true"]
+    )
     service.bob.run(["pkill", "-f", "s_server -accept"])
     service.delete(space)
 
