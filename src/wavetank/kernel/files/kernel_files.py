@@ -244,17 +244,37 @@ def _size_beforehand(
 
 
 def _read_first(file: ModelFile, phases: Sequence[Phase], views: Sequence[View]) -> int:
-    """How far the reads reach that come before any write."""
+    """How far the reads reach that come before any write.
+
+    A read is not one of them where other ranks wrote that far earlier, as their times tell: those ranks' phases may be
+    listed behind it.
+    """
     highest = 0
     for phase in phases:  # in order of first occurrence
         if not calls.reads(phase.pattern[0].iop_type):
             break
         for index, member in enumerate(phase.pattern):
             if calls.reads(member.iop_type):
-                in_view = phase.offset_view is not None
-                end = _end_in_views(phase, index, views) if in_view else _end(phase, index)
-                highest = max(highest, file.file_size if end is None else end)
+                reach = _reach(phase, index, views)
+                end = file.file_size if reach is None else reach
+                if not any(
+                    other.ended_before(phase) and _writes_to(other, end, views) for other in phases
+                ):
+                    highest = max(highest, end)
     return highest
+
+
+def _writes_to(phase: Phase, end: int, views: Sequence[View]) -> bool:
+    """Whether a phase of writes is known to reach as far as ``end``."""
+    if any(calls.reads(member.iop_type) for member in phase.pattern):
+        return False
+    reaches = (_reach(phase, index, views) for index in range(len(phase.pattern)))
+    return any(reach is not None and reach >= end for reach in reaches)
+
+
+def _reach(phase: Phase, index: int, views: Sequence[View]) -> int | None:
+    """Where what a pattern member moves ends; None where offsets are unknown."""
+    return _end(phase, index) if phase.offset_view is None else _end_in_views(phase, index, views)
 
 
 def _end_in_views(phase: Phase, index: int, views: Sequence[View]) -> int | None:

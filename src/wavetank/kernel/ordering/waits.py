@@ -221,7 +221,7 @@ def _is_before(written: Phase, read: Phase) -> bool:
         return False
     if read.collective and set(written.ph_processid) <= set(read.ph_processid):
         return False  # the replay makes the same collective call
-    return written.end_s is not None and read.start_s is not None and written.end_s <= read.start_s
+    return written.ended_before(read)
 
 
 def _places(kernel: Kernel, wanted: set[int]) -> dict[int, list[_Place]]:

@@ -282,6 +282,10 @@ class Phase(Record):
         """Where each pattern member's calls go: in the view where there is one, else in the file."""
         return self.offset if self.offset_view is None else self.offset_view
 
+    def ended_before(self, other: Phase) -> bool:
+        """Whether its last operation was over when the other's first one began; False where times are not known."""
+        return self.end_s is not None and other.start_s is not None and self.end_s <= other.start_s
+
     def memory_at(self, place: int, member: int) -> int:
         """Index of the view that says where gaps are in a rank's memory, by its place in ``ph_processid``; -1: none does."""
         if self.memory is None:

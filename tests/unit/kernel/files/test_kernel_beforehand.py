@@ -114,3 +114,19 @@ def test_of_a_file_that_is_never_opened_nobody_sees_the_size():
 def test_a_read_file_of_unknown_size_is_as_large_as_its_reads():
     file = made_of((call("open", km.O_RDONLY), DATA), phases=(READS,))
     assert (file.role, file.prepare_bytes) == ("input", 100)
+
+
+@pytest.mark.parametrize(
+    ("begins_s", "far", "size"),
+    [(2.0, 100, 0), (2.0, 50, 100), (0.5, 100, 100), (None, 100, 100)],
+    ids=["written before", "not as far", "written at the same time", "no times"],
+)
+def test_what_another_rank_wrote_before_it_is_read_is_not_there_beforehand(begins_s, far, size):
+    """ABySS: a rank reads the contigs that another one wrote, and its phases come first in the model."""
+    read = READS.model_copy(update={"start_s": begins_s, "end_s": 3.0})
+    written = km.phase(2, 1, (1,), 1, [km.member("write", far)], [km.linear()])
+    written = written.model_copy(update={"start_s": 0.0, "end_s": 1.0})
+    reader = (call("open", km.O_RDONLY), DATA)
+    writer = (call("open", CREATING), DataStep(ph_id=2, n=1))
+    file = made_of(reader, writer, phases=(read, written))
+    assert file.prepare_bytes == size
