@@ -80,10 +80,3 @@ def test_each_row_says_how_it_was_looked_up_in_words_that_the_head_explains() ->
         for way in (row.looked_up_for_ubuntu, row.looked_up_for_rocky)
     }
     assert used <= explained and len(used) > 3
-    page = (ROOT / "docs/how-to/install.md").read_text()
-    for ways in (
-        [row.looked_up_for_ubuntu for row in table().values()],
-        [row.looked_up_for_rocky for row in table().values()],
-    ):
-        found = sum(way not in (NOT_THERE, "repository") for way in ways)
-        assert f"| {found} of {len(ways)}" in page
