@@ -1,15 +1,16 @@
 # The front door.
-#   make demo    set up everything, then the main job: trace an assembler, measure it on virtual clusters, report
-#   make test    set up everything, then all checks and tests, by 3 processes, as tests of clusters often wait (make test WORKERS=1: one by one)
-#   make setup   leaves .venv/bin/wavetank
-#   make test-openstack  what make test does with a real Nova, alone
-#   make test-manila  what make test does with a real Manila, alone
-#   make test-packages  builds the container and other packages, and uses them in clean roots of Debian: minutes, 2 GB
-#   make check   formatters, linters, types, architecture (part of make test)
-#   make book    the documentation as one site, in build/book/site
-#   make bench   benchmarks: ratios against peers or limits of the same run
+#   make demo     set up everything, then the main job: trace an assembler, measure it on virtual clusters, report
+#   make test     set up everything, then all checks and the tests that every change runs: what CI runs
+#   make check    format, lint, types, architecture, C warnings (part of make test)
+#   make test-full  make test, and all file systems, both MPI families, ssh, guests, kills of the service, the browser, the book
+#   make test-aws, test-openstack, test-manila, test-packages
+#                 an emulated AWS, a real Nova, a real Manila, packages in clean roots of Debian; each installs what it needs
+#   make setup    leaves .venv/bin/wavetank
+#   make book     the documentation as one site, in build/book/site
+#   make bench    benchmarks: ratios against peers or limits of the same run
 #   make smoke-aws  a small cluster with your AWS account: prints the price, asks, less than 0.20 USD, leaves nothing
-#   make clean   removes what was built, not what was measured (demo-out)
+#   make clean    removes what was built, not what was measured (demo-out)
+# tests/tiers.py says which test belongs to which of them. Three processes run the tests, as tests of clusters often wait (WORKERS=1: one).
 
 SHELL := /bin/bash
 .DELETE_ON_ERROR:
@@ -26,8 +27,8 @@ NATIVE_SOURCES := $(shell find native -type f)
 # After the packages of the system, what does not wait for each other is made side by side.
 SIDE_BY_SIDE = @$(MAKE) --no-print-directory --jobs=2 --output-sync=line
 
-.PHONY: setup setup-test demo test check book bench smoke-aws test-openstack test-manila test-packages clean packages packages-test \
-  made made-test check-types check-python check-c
+.PHONY: setup setup-test demo test check book bench smoke-aws clean packages packages-test made made-test check-types check-python check-c \
+  test-full test-aws test-openstack test-manila test-packages
 
 setup: packages
 	$(SIDE_BY_SIDE) made
@@ -37,7 +38,7 @@ setup-test: packages-test
 
 made: $(VENV)/.installed $(NATIVE)/.installed
 
-made-test: $(VENV)/.installed-dev $(NATIVE)/.installed build/csi-sanity $(NOVA)/.installed $(MANILA)/.installed
+made-test: $(VENV)/.installed-dev $(NATIVE)/.installed
 
 packages:
 	@packaging/install-debian-packages build run demo
@@ -75,13 +76,13 @@ build/csi-sanity: | build
 	@GOBIN=$(CURDIR)/build go install $(CSI_SANITY) >build/csi-sanity.log 2>&1 \
 	  || echo "setup: csi-sanity is not built, and its test is skipped: it takes Go 1.25 or later; all output is in build/csi-sanity.log" >&2
 
-# Nova and Manila for tests, each in an environment of its own: tests with one are skipped where it cannot be installed.
+# Nova and Manila for tests, each in an environment of its own.
 build/%/.installed: packaging/%-constraints.txt | build packages
 	@echo "setup: $*, in $(@D)"
 	@rm -rf $(@D)
 	@{ $(PYTHON) -m venv $(@D) && $(@D)/bin/pip install --quiet --disable-pip-version-check --no-compile --no-deps -r $<; } >$(@D).log 2>&1 \
 	  && touch $@ \
-	  || { rm -rf $(@D); echo "setup: $* is not installed, and tests with it are skipped; all output is in $(@D).log" >&2; }
+	  || { rm -rf $(@D); echo "setup: $* cannot be installed; all output is in $(@D).log" >&2; exit 1; }
 
 $(NATIVE)/.installed: | build
 build:
@@ -101,23 +102,32 @@ check-python: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 
-check-c: | packages
+check-c: $(NATIVE)/.installed
 	find native -name '*.[ch]' -print0 | xargs -0 clang-format --dry-run --Werror
+	@! grep -n "warning:" $(NATIVE).log
+
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --tier
 
 test: check
-	$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+	$(PYTEST) test
 
-test-openstack: setup-test
-	@test -e $(NOVA)/.installed || { echo "test-openstack: there is no Nova; all output is in $(NOVA).log" >&2; exit 1; }
-	$(BIN)/pytest tests/contract/clouds/test_openstack_*.py
+test-full: check build/csi-sanity
+	@packaging/install-debian-packages test-full
+	$(PYTEST) full
 
-test-manila: setup-test
-	@test -e $(MANILA)/.installed || { echo "test-manila: there is no Manila; all output is in $(MANILA).log" >&2; exit 1; }
-	$(BIN)/pytest tests/contract/test_manila.py
+test-aws: setup-test
+	$(PYTEST) aws
+
+test-openstack: setup-test $(NOVA)/.installed
+	$(PYTEST) openstack
+
+test-manila: setup-test $(MANILA)/.installed
+	@packaging/install-debian-packages test-manila
+	$(PYTEST) manila
 
 test-packages: setup-test
 	@packaging/install-debian-packages packages
-	WAVETANK_TEST_PACKAGES=all $(BIN)/pytest tests/e2e/test_packages_in_roots.py
+	$(PYTEST) packages
 
 bench: setup-test
 	@for program in benchmarks/*/run; do echo "== $$program"; PATH="$(CURDIR)/$(BIN):$$PATH" $$program || exit 1; done

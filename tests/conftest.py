@@ -10,10 +10,41 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+import tiers
 from hypothesis import HealthCheck, settings
 
 DOES_NOT_APPLY = "does not apply: "
 """Begins the reason of a skip that no package could cure, e.g. shared files on a cluster that has none."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--tier``."""
+    parser.addoption("--tier", choices=tiers.TIERS, help="run the tests of one tier (tests/tiers.py)")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files of other tiers without importing them."""
+    tier = config.getoption("--tier")
+    is_test = collection_path.name.startswith("test_") and collection_path.suffix == ".py"
+    return True if tier and is_test and not tiers.runs(collection_path, tier) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the tier leaves out of a file: other MPI families, other clusters."""
+    if tier := config.getoption("--tier"):
+        kept = [item for item in items if tiers.runs_item(item, tier)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Say which other tiers test what changed."""
+    if config.getoption("--tier") == "test" and (asked := tiers.asked_for()):
+        terminalreporter.section("what changed is also tested by")
+        for line in tiers.in_words(asked):
+            terminalreporter.line(line)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -56,6 +87,8 @@ def pytest_configure() -> None:
     )
     settings.load_profile("no times")
     _refuse_two_test_files_of_one_name()
+    if rows := tiers.rows_without_tests():
+        raise pytest.UsageError(f"tests/tiers.py names {', '.join(rows)}: no such tests")
 
 
 def _refuse_two_test_files_of_one_name() -> None:

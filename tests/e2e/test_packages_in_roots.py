@@ -29,10 +29,6 @@ SITE = "etc/site.pem"
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.skipif(
-        not os.environ.get("WAVETANK_TEST_PACKAGES"),
-        reason="does not apply: it takes minutes and 2 GB: make test-packages",
-    ),
-    pytest.mark.skipif(
         os.geteuid() != 0 or not all(map(shutil.which, TOOLS)),
         reason="root, and Debian's buildah and debootstrap: make test-packages",
     ),
