@@ -10,8 +10,9 @@ from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-import tiers
 from hypothesis import HealthCheck, settings
+
+import tiers
 
 DOES_NOT_APPLY = "does not apply: "
 """Begins the reason of a skip that no package could cure, e.g. shared files on a cluster that has none."""
@@ -19,7 +20,9 @@ DOES_NOT_APPLY = "does not apply: "
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--tier``."""
-    parser.addoption("--tier", choices=tiers.TIERS, help="run the tests of one tier (tests/tiers.py)")
+    parser.addoption(
+        "--tier", choices=tiers.TIERS, help="run the tests of one tier (tests/tiers.py)"
+    )
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
