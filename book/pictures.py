@@ -79,10 +79,6 @@ PICTURES: dict[str, Screenshot | Written] = {
     "abyss-temporal.png": Written(
         "wavetank plot abyss.model.json -o plots --kind temporal --format png", "plots/temporal.png"
     ),
-    "access-methods.png": Written(
-        'wavetank papers run P12 --clusters "$WAVETANK/examples/access-methods/cephfs" --results cephfs --plot cephfs.png',
-        "cephfs.png",
-    ),
 }
 """Every picture of the documentation, by its file in docs/images."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wavetank.compare.comparison import Comparison
 
 
-_GO_ON = ("campaign", "interfere", "try", "papers")
+_GO_ON = ("campaign", "interfere", "try")
 """Commands that go on where they ended, when they are given again."""
 
 
@@ -56,11 +56,10 @@ def run_plan(
     output_format: str,
     *,
     answer: bool = False,
-    show: Callable[[Comparison], None] | None = None,
 ) -> None:
     """Measure what is left of a plan, compare, print, and keep everything in ``folder``.
 
-    ``answer``: what to choose comes first, in words. ``show`` prints the comparison in another way.
+    ``answer``: what to choose comes first, in words.
 
     Raises:
         SpecError: a program that performs kernels is on no cluster.
@@ -89,10 +88,7 @@ def run_plan(
             holds_results=lambda store: bool(store.done()),
             kept=lambda store: _kept(loaded, plan, store),
         )  # fmt: skip
-    if show is None:
-        print_comparison(comparison, output_format, answer=answer)
-    else:
-        show(comparison)
+    print_comparison(comparison, output_format, answer=answer)
     click.echo(f"Results: {folder}", err=True)
     _judge(outcome, plan)
 

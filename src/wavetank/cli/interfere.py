@@ -122,12 +122,8 @@ def run_study_plan(
     folder: Path,
     fresh: bool,
     output_format: str,
-    *,
-    show: Callable[[Comparison], None] | None = None,
 ) -> None:
     """Run what is left of a plan, compare, print, and keep everything in ``folder``.
-
-    ``show`` prints the comparison in another way.
 
     Raises:
         MeasurementError: a run failed.
@@ -147,10 +143,7 @@ def run_study_plan(
             f"{sum(point.key in store.together() for point in plan.points)} of {len(plan.points)} runs"
         ),
     )  # fmt: skip
-    if show is None:
-        print_comparison(comparison, output_format)
-    else:
-        show(comparison)
+    print_comparison(comparison, output_format)
     click.echo(f"Results: {folder}. A page of them: wavetank report {folder}", err=True)
     see_all_well(outcome, f"{len(plan.points)} runs")
 

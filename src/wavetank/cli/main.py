@@ -40,7 +40,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "try": ("attempt", "From a log to ranked clusters and a report, with sensible defaults."),
     "campaign": ("campaign", "Measure kernels on clusters by a plan, and rank the clusters."),
     "interfere": ("interfere", "Run groups of clients alone and together, and see what they do to each other."),
-    "papers": ("papers", "Measure published studies again, and judge each of their statements."),
     "instances": ("instances", "Which types of cloud instances suit an application, and what they cost."),
     "service": ("service", "Run a service of file systems for tenants, and administer it."),
     "space": ("space", "Ask a service for file systems of one's own: spaces."),

@@ -29,7 +29,6 @@ SCHEMAS: dict[str, tuple[str, str]] = {
     "campaign-spec": ("wavetank.campaign.spec", "CampaignSpec"),
     "together": ("wavetank.measure.together_result", "TogetherMeasurement"),
     "interfere-spec": ("wavetank.interfere.spec", "InterfereSpec"),
-    "study": ("wavetank.papers.study", "Study"),
     "price-table": ("wavetank.cost.prices", "PriceTable"),
     "site-prices": ("wavetank.cost.site_prices", "SitePrices"),
 }

@@ -16,7 +16,6 @@ from wavetank.cli import (
     fit,
     instance_tables,
     interfere,
-    papers,
     service_tables,
     show,
     space_tables,
@@ -37,7 +36,7 @@ from wavetank.tables.table import Definition
 
 _COMMANDS = (
     campaign_tables, cluster_bill, cluster_cloud, cluster_cost, cluster_plan, cluster_tables, doctor, fit, instance_tables, interfere,
-    papers, service_tables, show, space_tables,
+    service_tables, show, space_tables,
 )  # fmt: skip
 DEFINITIONS: tuple[Definition[Any], ...] = (
     *COMPARISON, CHECK, STORED, *STUDY, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, DIFFERENCES, TRACE, RANKS, CALLS,

@@ -1,1 +1,0 @@
-"""Published studies as data: what a paper says, on which clusters, and whether what was measured here says the same."""
