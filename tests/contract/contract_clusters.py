@@ -66,6 +66,9 @@ CLUSTERS |= {
     "vm-nfs": {**GUESTS, "nodes": {"compute": 2, "io": 1}, "file_system": {"kind": "nfs"}},
 }
 
+# What does not depend on the file system is shown on these.
+HOST_KINDS = ("local-nfs", "vm-nfs")
+
 # Set by test_ssh_provider.py, which runs this suite where hosts answer. Four of them: c1, c2, io1, io2.
 SSH: dict[str, Any] = json.loads(os.environ.get("WAVETANK_TEST_SSH", "{}"))
 
@@ -84,6 +87,7 @@ def ssh_cluster(file_system: dict[str, Any], n_io: int) -> dict[str, Any]:
 
 
 if SSH:
+    HOST_KINDS = ("ssh-nfs",)
     CLUSTERS = {
         "ssh-none": ssh_cluster({"kind": "none"}, 0),
         "ssh-existing": ssh_cluster({"kind": "existing", "path": "/tmp/shared"}, 0),

@@ -1,4 +1,4 @@
-"""The user's own program on a cluster of every provider: streams, status, ranks, traces; nothing of it stays."""
+"""The user's own program on nodes of this machine and on guests: streams, status, ranks, traces; nothing of it stays."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from contract_clusters import HOST_KINDS
 from leftovers import sleepers
-from tracer_run import FAMILIES, calls, compile_c
+from tracer_run import FAMILIES, calls
 
 from waiting import HANG_S, until
 from wavetank.cli.main import cli
 from wavetank.cluster import deploy
-from wavetank.cluster.components import CLOUDS
-from wavetank.trace.capture import CaptureOptions, trace
 from wavetank.trace.reader import read_trace
-from wavetank.trace.schema import Level, Trace
 
 pytestmark = [pytest.mark.cluster]
 
@@ -31,6 +28,11 @@ DOES_NOT_APPLY = "does not apply: "
 COMMAND = [sys.executable, "-m", "wavetank", "cluster", "run"]
 # A program that does not end when it is asked is killed after a tenth of a second in place of ten.
 HASTY = "from wavetank.application import running; running.GRACE_S = 0.1; from wavetank.cli.main import main; main()"
+
+
+@pytest.fixture(scope="module", params=HOST_KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
 def run(
@@ -59,16 +61,9 @@ def start(cluster: Cluster, *words: str, hasty: bool) -> subprocess.Popen[bytes]
     )
 
 
-def once_a_provider(cluster: Cluster) -> None:
-    """Skip what the provider does, whatever the file system, where another cluster of the provider shows it."""
-    kind = cluster.spec.file_system.kind
-    if kind != ("none" if cluster.spec.provider == "null" else "nfs"):
-        pytest.skip(f"{DOES_NOT_APPLY}no matter of the file system {kind}")
-
-
 def on_nodes_and_hosts(cluster: Cluster) -> None:
-    """Skip what nodes of this machine and hosts over ssh show: machines of clouds are such hosts, and guests are slow."""
-    if cluster.spec.provider in (*CLOUDS, "vm"):
+    """Skip what nodes of this machine and hosts over ssh show: guests are slow."""
+    if cluster.spec.provider == "vm":
         pytest.skip(f"{DOES_NOT_APPLY}no matter of the provider {cluster.spec.provider}")
 
 
@@ -84,7 +79,6 @@ def test_a_serial_program_has_the_streams_the_directory_and_the_arguments(cluste
 
 
 def test_the_exit_status_is_the_program_s(cluster: Cluster) -> None:
-    once_a_provider(cluster)
     done = run(cluster, "--launcher", "none", "--", "sh", "-c", "echo oh no >&2; exit 7")
     assert (done.returncode, done.stdout) == (7, b"")
     assert b"oh no\n" in done.stderr
@@ -115,7 +109,6 @@ def test_a_program_that_was_built_anew_is_the_one_that_runs(
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_ranks_are_started_on_the_nodes_of_the_mapping(cluster: Cluster, family: str) -> None:
-    once_a_provider(cluster)
     if family == "mpich":
         on_nodes_and_hosts(cluster)
     need_launcher(cluster, family)
@@ -124,10 +117,9 @@ def test_ranks_are_started_on_the_nodes_of_the_mapping(cluster: Cluster, family:
     lines = sorted(line.split() for line in said.decode().splitlines())
     assert [line[0] for line in lines] == ["0", "1", "2", "3"]
     assert {line[2] for line in lines} == {cluster.mount_path}
-    if cluster.spec.provider != "null":
-        own = [host.run(["hostname"]).stdout.strip() for host in cluster.compute_hosts]
-        assert own[0] != own[1]
-        assert [line[1] for line in lines] == [own[0], own[0], own[1], own[1]]
+    own = [host.run(["hostname"]).stdout.strip() for host in cluster.compute_hosts]
+    assert own[0] != own[1]
+    assert [line[1] for line in lines] == [own[0], own[0], own[1], own[1]]
 
 
 LOOK = """
@@ -144,7 +136,6 @@ OURS = ("LD_PRELOAD", "WAVETANK_TRACE_", "UCX_MEM_MMAP_HOOK_MODE")
 def test_a_traced_program_and_its_child_see_what_they_see_untraced(
     cluster: Cluster, tmp_path: Path, name: str
 ) -> None:
-    once_a_provider(cluster)
     if name != "openmpi":
         on_nodes_and_hosts(cluster)
     need_launcher(cluster, name)
@@ -164,7 +155,6 @@ def test_a_traced_program_and_its_child_see_what_they_see_untraced(
 
 
 def test_a_rank_that_fails_ends_all_and_its_status_is_passed_on(cluster: Cluster) -> None:
-    once_a_provider(cluster)
     on_nodes_and_hosts(cluster)
     need_launcher(cluster, "openmpi")
     seconds = f"95{os.getpid()}"
@@ -179,7 +169,6 @@ def test_a_rank_that_fails_ends_all_and_its_status_is_passed_on(cluster: Cluster
 def test_a_signal_ends_the_program_on_all_nodes(
     cluster: Cluster, name: str, number: signal.Signals
 ) -> None:
-    once_a_provider(cluster)
     if (name, number) != ("openmpi", signal.SIGTERM):
         on_nodes_and_hosts(cluster)
     need_launcher(cluster, name)
@@ -198,7 +187,6 @@ def test_a_signal_ends_the_program_on_all_nodes(
 
 
 def test_a_program_that_takes_too_long_is_ended_everywhere(cluster: Cluster) -> None:
-    once_a_provider(cluster)
     need_launcher(cluster, "openmpi")
     seconds = f"96{os.getpid()}"
     done = run(cluster, "--launcher", "openmpi", "--timeout", "2", "--", "sleep", seconds)
@@ -208,7 +196,6 @@ def test_a_program_that_takes_too_long_is_ended_everywhere(cluster: Cluster) -> 
 
 
 def test_what_is_wrong_is_said_before_anything_starts(cluster: Cluster) -> None:
-    once_a_provider(cluster)
     for words, said in (
         (["--", "./no-such-program"], "there is no program ./no-such-program, neither in"),
         (["--", "no-such-program"], "on the PATH of c1"),
@@ -234,78 +221,14 @@ def test_a_serial_program_is_traced_where_it_runs(cluster: Cluster, tmp_path: Pa
     assert recorded.files[0].path.endswith(cluster.mount_path.rpartition("/")[2] + "/five")
 
 
-NO_LOCK_FILE = "OMPI_MCA_sharedfp=^lockedfile"
-"""BT-IO opens its file again at once: ranks on another node may not find the lock file that Open MPI made anew (decision 0309)."""
-
-
-@pytest.mark.parametrize(("mapping", "n"), [("1PxCN", 2), ("2PxCN", 4)])
-@pytest.mark.parametrize("program", ["bt_io.c", "ior_like.c"])
-def test_every_rank_s_operations_are_those_of_a_traced_run_on_this_machine(
-    cluster: Cluster, program: str, mapping: str, n: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
-    if not cluster.is_global:
-        pytest.skip(f"{DOES_NOT_APPLY}its nodes share no file")
-    if program == "bt_io.c" and n == 2:
-        pytest.skip(f"{DOES_NOT_APPLY}BT-IO takes a square number of ranks")
-    kind = cluster.spec.file_system.kind
-    in_all = cluster.spec.provider in ("local", "ssh") and kind == "nfs"
-    if not in_all and (program, n) != ("bt_io.c" if kind == "gateway" else "ior_like.c", 4):
-        pytest.skip(f"{DOES_NOT_APPLY}other programs and numbers of ranks are shown on NFS")
-    if program == "ior_like.c" and kind == "gateway":
-        pytest.skip(
-            f"{DOES_NOT_APPLY}what was written through one gateway is seen through the other a little later"
-        )
-    need_launcher(cluster, "openmpi")
-    binary = compile_c(program, tmp_path / "app", "-lm", compiler="mpicc.openmpi")
-    arguments = {
-        "bt_io.c": ["out", "12", "3"],
-        "ior_like.c": ["POSIX", "shared", "out", "3", "65536", "16384"],
-    }[program]
-    monkeypatch.chdir(tmp_path)
-    plain = [*FAMILIES["openmpi"][2], "-np", str(n), str(binary), *arguments]
-    trace(plain, tmp_path / "here.trace", CaptureOptions())
-    ok(cluster, "--launcher", "none", "--", "rm", "-f", "out")
-    if kind == "moosefs":  # of two nodes that create a file at once one fails there
-        ok(cluster, "--launcher", "none", "--", "touch", "out")
-    copied = ["sh", "-c", "cat > app && chmod +x app"]
-    ok(cluster, "--launcher", "none", "--", *copied, stdin=binary.read_bytes())
-    folder = tmp_path / "there.trace"
-    traced = ["--mapping", mapping, "--trace", str(folder), "-x", NO_LOCK_FILE]
-    ok(cluster, *traced, "--", "./app", *arguments)
-    here, there = read_trace(tmp_path / "here.trace"), read_trace(folder)
-    assert there.n_ranks == n
-    assert [facts.rank for facts in there.ranks] == list(range(n))
-    for level in (Level.MPIIO,) if program == "bt_io.c" else (Level.POSIX,):
-        assert own_calls(there, n, level) == own_calls(here, n, level)
-    assert not there.lost
-    if cluster.spec.provider == "local":  # no part is left on the nodes
-        for host in cluster.compute_hosts:
-            assert ".trace-" not in host.run(["ls", "-a", "/"]).stdout
-
-
-def own_calls(recorded: Trace, n: int, level: int) -> list[Counter[tuple[str, int, int, int]]]:
-    """The calls of each rank on the program's own file. MPI libraries open files as each file system wants it."""
-    return [
-        Counter(
-            (call.op, call.offset, call.size, call.moved)
-            for call in calls(recorded, rank, level)
-            if call.file == "out"
-        )
-        for rank in range(n)
-    ]
-
-
 def test_ranks_that_left_no_trace_are_counted_and_make_the_status_1(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    once_a_provider(cluster)
     need_launcher(cluster, "openmpi")
     # Rank 1 leaves nothing: its tracer's folder is gone before it ends.
     hide = "if [ $OMPI_COMM_WORLD_RANK = 1 ]; then rm -rf $WAVETANK_TRACE_DIR; fi; echo x > f$OMPI_COMM_WORLD_RANK"
     folder = tmp_path / "run.trace"
     words = ["--launcher", "openmpi", "-n", "2", "--mapping", "1PxCN", "--trace", str(folder)]
-    if cluster.spec.provider == "null":
-        pytest.skip(f"{DOES_NOT_APPLY}all nodes are this machine, with one folder")
     done = run(cluster, *words, "--", "sh", "-c", hide)
     assert done.returncode == 1, done.stderr.decode()
     assert b"1 of 2 rank(s) left no trace: 1." in done.stderr

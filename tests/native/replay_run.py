@@ -16,8 +16,6 @@ from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.registry import launcher
 from wavetank.model.document.model import Model
 
-LAUNCHERS = ("openmpi", "mpich")
-
 
 def need(name: str) -> None:
     """Skip where a launcher or its replay program is missing."""

@@ -222,16 +222,15 @@ def test_git(tmp_path, monkeypatch):
     around("openmpi", ["sh", "-c", script], tmp_path, monkeypatch)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_program_of_mpi_that_runs_again_over_its_own_files(family, tmp_path, monkeypatch):
+def test_a_program_of_mpi_that_runs_again_over_its_own_files(tmp_path, monkeypatch):
     """Its files are there already, as those of a second run are."""
-    compiler, _, starter = FAMILIES[family]
-    need(f"libwavetank-trace-{family}.so", compiler, starter[0])
+    compiler, _, starter = FAMILIES["openmpi"]
+    need("libwavetank-trace-openmpi.so", compiler, starter[0])
     program = compile_c("bt_io.c", tmp_path / "program", compiler=compiler)
     argv = [*starter, "-n", "4", str(program), "bt.out", "12", "2"]
     (tmp_path / "work").mkdir()
     subprocess.run(argv, cwd=tmp_path / "work", check=True, capture_output=True)
-    around(family, argv, tmp_path, monkeypatch)
+    around("openmpi", argv, tmp_path, monkeypatch)
 
 
 NAMES = ["all make a folder", "all make a file", "one gets the lock", "one makes what all use", "all wait until it is there",
@@ -240,7 +239,7 @@ NAMES = ["all make a folder", "all make a file", "one gets the lock", "one makes
 
 @pytest.mark.parametrize(
     ("family", "case"),
-    [*(("openmpi", name) for name in NAMES), ("mpich", NAMES[0]), ("mpich", NAMES[3])],
+    [*(("openmpi", name) for name in NAMES), ("mpich", NAMES[3])],
 )
 def test_names_that_several_ranks_make_use_and_remove(family, case, tmp_path, monkeypatch):
     """Messages and chance order the ranks; which of them came first, what they found tells."""

@@ -25,7 +25,7 @@ from wavetank.launchers.openmpi import OpenMpi
 from wavetank.launchers.registry import launcher
 from wavetank.model.document.program import PauseStep, Program, SyncStep
 
-RANKS = {"none": 1, "openmpi": 3, "mpich": 3}
+RANKS = {"none": 1, "openmpi": 2, "mpich": 2}
 FOR_EVER_S = 1e6  # what a replay leaves behind is still there when the test looks
 QUIET_S = 0.3  # without progress, before a rank says where it is: it does so anew when it has gone on meanwhile
 
@@ -64,15 +64,17 @@ def failure_under(fault: str, name: str, folder: Path, monkeypatch: pytest.Monke
     return result.failure or ""
 
 
-@pytest.mark.parametrize("name", RANKS)
 @pytest.mark.parametrize(
-    ("fault", "how"),
+    ("name", "fault", "how"),
     [
-        ("s9", "signal 9, Killed"),
-        ("s7", "signal 7, Bus error"),
-        ("s11", "signal 11, Segmentation fault"),
-        ("x3", "it exited with status 3"),
-        ("x0", "it exited with status 0"),
+        ("none", "s9", "signal 9, Killed"),
+        ("none", "x0", "it exited with status 0"),
+        ("openmpi", "s7", "signal 7, Bus error"),
+        ("openmpi", "s9", "signal 9, Killed"),
+        ("openmpi", "x3", "it exited with status 3"),
+        ("openmpi", "x0", "it exited with status 0"),
+        ("mpich", "s11", "signal 11, Segmentation fault"),
+        ("mpich", "x0", "it exited with status 0"),
     ],
 )
 def test_a_rank_that_dies_is_named_with_its_call(tmp_path, monkeypatch, name, fault, how):
@@ -82,11 +84,8 @@ def test_a_rank_that_dies_is_named_with_its_call(tmp_path, monkeypatch, name, fa
     )
 
 
-@pytest.mark.parametrize("name", RANKS)
 @pytest.mark.parametrize(
-    "number",
-    [errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.ESTALE, errno.EACCES, errno.EFBIG, errno.ENOENT],
-    ids=lambda number: errno.errorcode[number],
+    ("name", "number"), [("none", errno.EIO), ("openmpi", errno.ENOSPC), ("openmpi", errno.ESTALE)]
 )
 def test_an_error_is_named_with_rank_file_offset_and_call(tmp_path, monkeypatch, name, number):
     last = RANKS[name] - 1
@@ -95,7 +94,7 @@ def test_an_error_is_named_with_rank_file_offset_and_call(tmp_path, monkeypatch,
     )
 
 
-@pytest.mark.parametrize("name", RANKS)
+@pytest.mark.parametrize("name", ["none", "openmpi"])
 def test_a_byte_that_was_written_wrong_is_found_where_it_is_read(tmp_path, monkeypatch, name):
     last = RANKS[name] - 1
     for variable, value in environment(tmp_path, "c1000", last, 3).items():
@@ -158,8 +157,7 @@ def test_ranks_that_wait_for_each_other_in_a_circle_are_ended_and_named(tmp_path
     nothing_is_left(str(root))
 
 
-@pytest.mark.parametrize("name", ["openmpi", "mpich"])
-def test_ranks_that_wait_for_each_other_inside_of_mpi_are_ended_and_named(tmp_path, name):
+def test_ranks_that_wait_for_each_other_inside_of_mpi_are_ended_and_named(tmp_path):
     """A collective open does not return to any rank when it does not to one: of a FIFO that nobody writes."""
     made = km.btio(1, n_ranks=2)
     programs = tuple(
@@ -176,22 +174,19 @@ def test_ranks_that_wait_for_each_other_inside_of_mpi_are_ended_and_named(tmp_pa
     (tmp_path / "root").mkdir()
     os.mkfifo(tmp_path / "root/btio.full.out")
     options = ReplayOptions(timeout_s=HANG_S, patience_s=QUIET_S, stuck_patience_s=1)
-    result, root = replay(made, tmp_path, name, options, prepare=False)
+    result, root = replay(made, tmp_path, "openmpi", options, prepare=False)
     assert (result.failure or "").startswith("all ranks wait for each other: rank 0 is in ")
     assert "MPI_File_open of btio.full.out" in (result.failure or "")
     nothing_is_left(str(root))
 
 
-@pytest.mark.parametrize("name", ["openmpi", "mpich"])
-def test_a_rank_that_hangs_in_a_call_is_told_and_named_at_the_time_limit(
-    tmp_path, monkeypatch, name
-):
+def test_a_rank_that_hangs_in_a_call_is_told_and_named_at_the_time_limit(tmp_path, monkeypatch):
     for variable, value in environment(tmp_path, "z0", 1, 3).items():
         monkeypatch.setenv(variable, value)
     told: list[str] = []
     time_runs_out_when_told(monkeypatch, "rank 1 is in pwrite")
     options = ReplayOptions(timeout_s=HANG_S, patience_s=QUIET_S)
-    result, root = replay(writers(2), tmp_path, name, options, tell=told.append)
+    result, root = replay(writers(2), tmp_path, "openmpi", options, tell=told.append)
     monkeypatch.delenv("LD_PRELOAD")
     assert "rank 1 is in pwrite of out-1 at offset 12288 (4096 bytes) (step 2 of " in (
         result.failure or ""
@@ -225,8 +220,7 @@ def test_a_watching_process_that_is_killed_takes_its_rank_with_it(tmp_path, monk
     nothing_is_left(str(root))
 
 
-@pytest.mark.parametrize("name", ["openmpi", "mpich"])
-def test_a_rank_that_is_stopped_is_named_with_those_that_wait_for_it(tmp_path, monkeypatch, name):
+def test_a_rank_that_is_stopped_is_named_with_those_that_wait_for_it(tmp_path, monkeypatch):
     """Ended, it is continued first, and the others would seem to move."""
     for variable, value in environment(tmp_path, f"s{signal.SIGSTOP}", 1, 3).items():
         monkeypatch.setenv(variable, value)
@@ -234,16 +228,15 @@ def test_a_rank_that_is_stopped_is_named_with_those_that_wait_for_it(tmp_path, m
     waits = "rank 0 waits in barrier on communicator 0"
     time_runs_out_when_told(monkeypatch, waits, at)
     options = ReplayOptions(timeout_s=HANG_S, patience_s=QUIET_S)
-    result, root = replay(writers(2), tmp_path, name, options)
+    result, root = replay(writers(2), tmp_path, "openmpi", options)
     monkeypatch.delenv("LD_PRELOAD")
     failure = result.failure or ""
     assert "time limit" in failure and waits in failure and at in failure
     nothing_is_left(str(root))
 
 
-@pytest.mark.parametrize("name", ["openmpi", "mpich"])
-def test_a_replay_that_is_killed_takes_its_ranks_with_it(tmp_path, name):
-    need(name)
+def test_a_replay_that_is_killed_takes_its_ranks_with_it(tmp_path):
+    need("openmpi")
     made = writers(2)
     programs = tuple(
         program.model_copy(update={"steps": (pausing_for_ever(), *program.steps)})
@@ -254,7 +247,7 @@ def test_a_replay_that_is_killed_takes_its_ranks_with_it(tmp_path, name):
     root = tmp_path / "root"
     root.mkdir()
     argv = [sys.executable, "-c", "from wavetank.cli.main import main; main()", "replay",
-            str(tmp_path / "kernel.json"), "--root", str(root), "--launcher", name, "--pauses=keep"]  # fmt: skip
+            str(tmp_path / "kernel.json"), "--root", str(root), "--launcher", "openmpi", "--pauses=keep"]  # fmt: skip
     with subprocess.Popen(argv) as tool:
         until(lambda: len(running(f"--root={root}")) >= 2, "the ranks")
         tool.kill()

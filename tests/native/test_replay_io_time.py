@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import replay_slow
-from replay_run import LAUNCHERS, need, replay  # first: makes kernel_models importable
+from replay_run import need, replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
 from waiting import HANG_S
@@ -105,19 +105,17 @@ def test_a_kernel_that_moves_no_data_has_an_io_time(tmp_path, monkeypatch):
     assert io.total_s == io.metadata_s
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_ranks_that_write_one_after_the_other_take_the_sum(tmp_path, monkeypatch, name):
+def test_ranks_that_write_one_after_the_other_take_the_sum(tmp_path, monkeypatch):
     slowly(monkeypatch, tmp_path, "pwrite", 300)
     before, after = (DataStep(ph_id=1, n=1), SyncStep(communicator=0)), (SyncStep(communicator=0), DataStep(ph_id=2, n=1))  # fmt: skip
-    result, _ = replay(two_writers(before, after), tmp_path, name)
+    result, _ = replay(two_writers(before, after), tmp_path, "openmpi")
     assert io_of(result).total_s >= 0.6  # 0.3 s each, never at the same time
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_ranks_that_write_at_the_same_time_count_once(tmp_path, monkeypatch, name):
+def test_ranks_that_write_at_the_same_time_count_once(tmp_path, monkeypatch):
     slowly(monkeypatch, tmp_path, "pwrite", 1000)
     together = [(SyncStep(communicator=0), DataStep(ph_id=n, n=1)) for n in (1, 2)]
-    result, _ = replay(two_writers(*together), tmp_path, name)
+    result, _ = replay(two_writers(*together), tmp_path, "openmpi")
     of_ranks = sum(rank.io_time_s for phase in result.phases for rank in phase.ranks)
     assert of_ranks >= 2.0
     assert io_of(result).data_s < 0.95 * of_ranks
@@ -134,13 +132,12 @@ def two_writers(first, second):
     return km.model(2, files, phases, programs, communicators=((0, 1),))
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_a_rank_that_waits_for_others_is_not_at_io(tmp_path, name):
+def test_a_rank_that_waits_for_others_is_not_at_io(tmp_path):
     # Rank 0 pauses for a second, and rank 1 waits for it in a barrier: nobody is at I/O meanwhile.
     meet = SyncStep(communicator=0)
     pausing = (DataStep(ph_id=1, n=1), meet, PauseStep(seconds=1.0), meet)
     waiting = (DataStep(ph_id=2, n=1), meet, meet)
-    result, _ = replay(two_writers(pausing, waiting), tmp_path, name, KEPT)
+    result, _ = replay(two_writers(pausing, waiting), tmp_path, "openmpi", KEPT)
     assert io_of(result).at_most_s <= result.elapsed_s - 1.0
 
 
@@ -266,8 +263,7 @@ def test_a_file_that_was_renamed_is_flushed_under_its_new_name(tmp_path):
     assert (root / "b").exists()
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_a_file_that_another_rank_renamed_is_flushed_by_the_one_that_wrote_it(tmp_path, name):
+def test_a_file_that_another_rank_renamed_is_flushed_by_the_one_that_wrote_it(tmp_path):
     files = [km.model_file(1, "/s/a", WRITTEN), km.model_file(2, "/s/b", WRITTEN)]
     meet = SyncStep(communicator=0)
     programs = [
@@ -275,18 +271,17 @@ def test_a_file_that_another_rank_renamed_is_flushed_by_the_one_that_wrote_it(tm
         Program(ranks=(1,), steps=(meet, *renamed(1, 2), meet)),
     ]
     made = km.model(2, files, [writes(1, 0, 4)], programs, communicators=((0, 1),))
-    none, _ = replay(made, tmp_path, name, UNFLUSHED)
+    none, _ = replay(made, tmp_path, "openmpi", UNFLUSHED)
     assert io_of(none).not_on_disk_bytes == WRITTEN
-    result, _ = replay(made, tmp_path, name)
+    result, _ = replay(made, tmp_path, "openmpi")
     assert io_of(result).not_on_disk_bytes == 0 and "final_flush_s" in result.settings
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_all_ranks_of_a_collective_file_flush_it(tmp_path, name):
+def test_all_ranks_of_a_collective_file_flush_it(tmp_path):
     made = km.btio(steps=2, rs=960, piece=480, n_ranks=2)
-    none, _ = replay(made, tmp_path, name, UNFLUSHED)
+    none, _ = replay(made, tmp_path, "openmpi", UNFLUSHED)
     assert io_of(none).not_on_disk_bytes == 2 * 2 * 960  # steps x ranks x request
-    result, _ = replay(made, tmp_path, name)
+    result, _ = replay(made, tmp_path, "openmpi")
     assert io_of(result).not_on_disk_bytes == 0 and io_of(result).flush_s > 0
 
 

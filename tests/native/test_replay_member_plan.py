@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from plan_reader import read_plan
-from replay_run import LAUNCHERS, need
+from replay_run import need
 from tracer_run import FAMILIES
 
 from waiting import HANG_S
@@ -60,16 +60,14 @@ def run(plan: str, folder: Path, name: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_each_rank_makes_the_files_that_it_visits(name: str, tmp_path: Path) -> None:
-    found = run(PLAN, tmp_path, name)
+def test_each_rank_makes_the_files_that_it_visits(tmp_path: Path) -> None:
+    found = run(PLAN, tmp_path, "openmpi")
     assert found.returncode == 0, found.stdout + found.stderr
     root = tmp_path / "root"
     made = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
     assert made == {"a/one", "a/t wo", "b/three", "b/four", "other/five", "other/six"}
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
 @pytest.mark.parametrize(
     ("old", "new", "line", "message"),
     [
@@ -82,9 +80,9 @@ def test_each_rank_makes_the_files_that_it_visits(name: str, tmp_path: Path) -> 
     ],
 )
 def test_a_damaged_line_is_named_as_it_is_in_the_plan(
-    name: str, old: str, new: str, line: int, message: str, tmp_path: Path
+    old: str, new: str, line: int, message: str, tmp_path: Path
 ) -> None:
-    found = run(PLAN.replace(old, new, 1), tmp_path, name)
+    found = run(PLAN.replace(old, new, 1), tmp_path, "openmpi")
     assert found.returncode != 0
     assert f"damaged at line {line}: " in found.stdout
     assert message in found.stdout
@@ -123,11 +121,8 @@ plan-end
 """
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_a_member_is_made_under_its_second_name_and_gets_its_first(
-    name: str, tmp_path: Path
-) -> None:
-    found = run(TWO_NAMES, tmp_path, name)
+def test_a_member_is_made_under_its_second_name_and_gets_its_first(tmp_path: Path) -> None:
+    found = run(TWO_NAMES, tmp_path, "openmpi")
     assert found.returncode == 0, found.stdout + found.stderr
     root = tmp_path / "root"
     made = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
@@ -150,7 +145,7 @@ def test_a_member_is_made_under_its_second_name_and_gets_its_first(
 def test_a_name_that_no_member_has_is_damage(
     old: str, new: str, line: int, message: str, tmp_path: Path
 ) -> None:
-    found = run(TWO_NAMES.replace(old, new, 1), tmp_path, LAUNCHERS[0])
+    found = run(TWO_NAMES.replace(old, new, 1), tmp_path, "openmpi")
     assert found.returncode != 0
     assert f"damaged at line {line}: " in found.stdout
     assert message in found.stdout

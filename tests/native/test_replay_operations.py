@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from replay_run import LAUNCHERS, replay  # first: makes kernel_models importable
+from replay_run import replay  # first: makes kernel_models importable
 from replay_time import counted_sleeps, most_memory, n_sleeps
 
 import kernel_models as km  # isort: skip
@@ -32,10 +32,9 @@ def test_the_program_and_the_lowering_know_the_same_calls():
     assert found == calls.KNOWN
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_two_readers_of_four_ranks_read_their_files_to_the_end(tmp_path, name):
+def test_two_readers_of_four_ranks_read_their_files_to_the_end(tmp_path):
     result, _ = replay(
-        km.abyss(500_000), tmp_path, name, ReplayOptions(verify=True, timeout_s=HANG_S)
+        km.abyss(500_000), tmp_path, "openmpi", ReplayOptions(verify=True, timeout_s=HANG_S)
     )
     assert result.status == "ok", result.failure
     # 500000 / 8191 = 61.04: 62 reads each
@@ -50,7 +49,7 @@ def test_two_readers_of_four_ranks_read_their_files_to_the_end(tmp_path, name):
     assert result.settings["extra_seeks"] == "0"
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
+@pytest.mark.parametrize("name", ["openmpi", "mpich"])
 def test_collective_strided_writes_fill_the_file_and_are_read_back(tmp_path, name):
     options = ReplayOptions(verify=True, timeout_s=HANG_S)
     result, root = replay(km.btio(steps=5, rs=960, piece=480, n_ranks=2), tmp_path, name, options)
@@ -174,8 +173,7 @@ TRANSFERS = ["", "_at", "_all", "_at_all", "_shared", "_ordered"]
 
 
 @pytest.mark.parametrize("how", TRANSFERS)
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_every_blocking_mpi_io_transfer_is_performed(tmp_path, name, how):
+def test_every_blocking_mpi_io_transfer_is_performed(tmp_path, how):
     ranks = (0, 1)
     # Where a rank lands by the shared pointer is open: equal sizes fill the file.
     shared = how in ("_shared", "_ordered")
@@ -193,7 +191,7 @@ def test_every_blocking_mpi_io_transfer_is_performed(tmp_path, name, how):
     made = km.model(2, [km.model_file(1, "/s/f", 384)], verb, [Program(ranks=ranks, steps=steps)],
                     communicators=(ranks,))  # fmt: skip
     placed = how not in ("_shared", "_ordered")
-    result, root = replay(made, tmp_path, name, ReplayOptions(verify=placed, timeout_s=HANG_S))
+    result, root = replay(made, tmp_path, "openmpi", ReplayOptions(verify=placed, timeout_s=HANG_S))
     assert result.status == "ok", result.failure
     assert [(p.bytes, p.operations) for p in result.phases] == [(384, 6), (384, 6)]
     assert (root / "f").stat().st_size == 384
@@ -212,8 +210,7 @@ LATER = [
 
 
 @pytest.mark.parametrize(("before", "after"), LATER)
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_calls_that_are_completed_later_are_completed_and_counted(tmp_path, name, before, after):
+def test_calls_that_are_completed_later_are_completed_and_counted(tmp_path, before, after):
     ranks = (0, 1)
     ending = FileStep(iop_type="MPI_Wait" if before else "MPI_File_end", file_id=1, handle=0)
     both = [
@@ -232,7 +229,7 @@ def test_calls_that_are_completed_later_are_completed_and_counted(tmp_path, name
     steps = (opening, writing, closing, opening, reading, closing)
     made = km.model(2, [km.model_file(1, "/s/f", 512)], both, [Program(ranks=ranks, steps=steps)],
                     communicators=(ranks,))  # fmt: skip
-    result, root = replay(made, tmp_path, name, ReplayOptions(verify=True, timeout_s=HANG_S))
+    result, root = replay(made, tmp_path, "openmpi", ReplayOptions(verify=True, timeout_s=HANG_S))
     assert result.status == "ok", result.failure
     assert [(p.bytes, p.operations) for p in result.phases] == [(512, 8), (512, 8)]
     assert result.settings["verified_bytes"] == "512"
@@ -294,8 +291,7 @@ def test_pauses_compute_on_memory_where_that_is_asked_for(
         assert most_memory(tmp_path / "computed") >= compute_bytes > most_memory(tmp_path / "slept")
 
 
-@pytest.mark.parametrize("name", ["openmpi", "mpich"])
-def test_ranks_that_wait_sleep_or_poll(tmp_path, monkeypatch, name):
+def test_ranks_that_wait_sleep_or_poll(tmp_path, monkeypatch):
     # Rank 1 waits for rank 0's pause in a barrier; behind the run it sleeps either way, until all have ended.
     one = km.phase(1, 1, (0,), 1, [km.member("write", 10, 10)], [km.linear(b=10)])
     first = (PauseStep(seconds=0.2), SyncStep(communicator=0))
@@ -310,9 +306,9 @@ def test_ranks_that_wait_sleep_or_poll(tmp_path, monkeypatch, name):
         communicators=((0, 1),),
     )
     sleeps, polls = ReplayOptions(pauses="keep"), ReplayOptions(pauses="keep", waiting="poll")
-    n, _ = slept(made, tmp_path / "slept", monkeypatch, sleeps, name, rank=1, until="met")
+    n, _ = slept(made, tmp_path / "slept", monkeypatch, sleeps, "openmpi", rank=1, until="met")
     assert n > 0
-    n, result = slept(made, tmp_path / "polled", monkeypatch, polls, name, rank=1, until="met")
+    n, result = slept(made, tmp_path / "polled", monkeypatch, polls, "openmpi", rank=1, until="met")
     assert n == 0
     assert result.settings["waiting"] == "ranks poll"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from replay_run import LAUNCHERS, replay  # first: makes kernel_models importable
+from replay_run import replay  # first: makes kernel_models importable
 
 import kernel_models as km  # isort: skip
 from waiting import HANG_S
@@ -158,9 +158,8 @@ def interleaved(*between: Step, reads: str = "pread") -> Model:
     )
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_what_other_ranks_wrote_is_known_when_they_have_met(tmp_path, name):
-    result = verified(interleaved(SyncStep(communicator=0)), tmp_path, name)
+def test_what_other_ranks_wrote_is_known_when_they_have_met(tmp_path):
+    result = verified(interleaved(SyncStep(communicator=0)), tmp_path, "openmpi")
     # of 14900 bytes 50 blocks of each rank are written, and 49 of 100 are holes
     assert counts(result) == (2 * 10_000, 2 * 4900, 0, 0)
 
@@ -180,21 +179,19 @@ def test_what_no_order_is_known_of_may_be_either_and_is_counted(tmp_path):
     assert counts(verified(model, tmp_path, "openmpi")) == (0, 450, 50, 0)
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_rewritten_each_time_by_one_rank_nothing_is_known_until_the_last(tmp_path, name):
+def test_rewritten_each_time_by_one_rank_nothing_is_known_until_the_last(tmp_path):
     """A checkpoint that rank 0 empties and writes twice, read by rank 1 each time."""
     phases = [at(1, "pwrite", 1000, 1000, nrep=2), at(2, "pread", 2000, 0, rank=1, nrep=2)]
     sync = SyncStep(communicator=0)
     rewrite = (opened(km.O_RDWR | km.O_CREAT | km.O_TRUNC), data(1), on_file("close"), sync, sync)
     read = (sync, opened(km.O_RDONLY), data(2), on_file("close"), sync)
     model = made(phases, (RepeatStep(times=2, steps=rewrite),), (RepeatStep(times=2, steps=read),))
-    pattern, zeros, either, unchecked = counts(verified(model, tmp_path, name))
+    pattern, zeros, either, unchecked = counts(verified(model, tmp_path, "openmpi"))
     # the first time rank 0 will empty the file once more, at a moment that rank 1 cannot know: its 1000 bytes may be either
     assert (pattern, zeros, either, unchecked) == (1000, 2000, 1000, 0)
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
-def test_ranks_meet_at_each_barrier_however_steps_are_cut(tmp_path, name):
+def test_ranks_meet_at_each_barrier_however_steps_are_cut(tmp_path):
     phases = [
         at(1, "pwrite", 100, 0), at(2, "pread", 100, 0, rank=1), at(3, "pwrite", 100, 200), at(4, "pread", 300, 0, rank=1),
     ]  # fmt: skip
@@ -204,7 +201,7 @@ def test_ranks_meet_at_each_barrier_however_steps_are_cut(tmp_path, name):
         (opened(), data(1), two, data(3), two, on_file("close")),
         (opened(), one, one, data(2), one, one, data(4), on_file("close")),
     )
-    assert counts(verified(model, tmp_path, name)) == (300, 100, 0, 0)
+    assert counts(verified(model, tmp_path, "openmpi")) == (300, 100, 0, 0)
 
 
 def test_through_views_all_is_known_after_collective_writes(tmp_path):
@@ -236,7 +233,6 @@ ssize_t pread(int fd, void *b, size_t size, off_t offset) {
 """
 
 
-@pytest.mark.parametrize("name", LAUNCHERS)
 @pytest.mark.parametrize(
     ("where", "message"),
     [
@@ -246,7 +242,7 @@ ssize_t pread(int fd, void *b, size_t size, off_t offset) {
     ],
 )
 def test_one_wrong_byte_is_found_where_something_was_written_and_in_holes(
-    tmp_path, monkeypatch, name, where, message
+    tmp_path, monkeypatch, where, message
 ):
     import subprocess
 
@@ -255,6 +251,6 @@ def test_one_wrong_byte_is_found_where_something_was_written_and_in_holes(
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     monkeypatch.setenv("LD_PRELOAD", str(library))
     monkeypatch.setenv("FAULT_AT", str(where))
-    result, _ = replay(interleaved(SyncStep(communicator=0)), tmp_path, name, VERIFY)
+    result, _ = replay(interleaved(SyncStep(communicator=0)), tmp_path, "openmpi", VERIFY)
     assert result.status == "failed"
     assert message in (result.failure or "")

@@ -1,4 +1,4 @@
-"""What tests of all clouds do with machines that are nodes of a local cluster: the contract suites, and kills of the tool."""
+"""What tests of all clouds do with machines that are nodes of a local cluster: the contract suite, and kills of the tool."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from waiting import HANG_S
 from wavetank.cluster import deploy
 
 HERE = Path(__file__).parent
-SUITES = ("test_cluster_contract.py", "test_cluster_run_contract.py")
-# WAVETANK_TEST_CLOUD_CHOSEN names other tests for all file systems: "aws-" is all of both suites with each.
+SUITE = str(HERE.parent / "test_cluster_contract.py")
+# WAVETANK_TEST_CLOUD_CHOSEN names other tests for all file systems: "aws-" is all of the suite with each.
 CHOSEN = os.environ.get("WAVETANK_TEST_CLOUD_CHOSEN")
 # Names the steps after which the tool is killed; "all": each of them, which takes long.
 KILLS = os.environ.get("WAVETANK_TEST_CLOUD_KILLS")
@@ -48,20 +48,10 @@ def in_cloud(cloud: str, machines: deploy.DeployedCluster, *command: str) -> str
     return "\n".join(said)
 
 
-def suites_of(kind: str, whole: Iterable[str] = ()) -> tuple[str, ...]:
-    """Both suites of those kinds that are to have them, else the first one."""
-    return SUITES if CHOSEN or kind in whole else SUITES[:1]
-
-
-def kinds(chosen_of: Mapping[str, str], whole: Iterable[str] = ()) -> list[Any]:
-    """Parameters of a test: how many machines the suites take, and the kind of cluster."""
+def kinds(chosen_of: Mapping[str, str]) -> list[Any]:
+    """Parameters of a test: how many machines the suite takes, and the kind of cluster."""
     return [
-        pytest.param(
-            len(suites_of(kind, whole)) * len(spec_of(kind, "cloud").node_names()),
-            kind,
-            id=kind,
-            marks=of.marks,
-        )
+        pytest.param(len(spec_of(kind, "cloud").node_names()), kind, id=kind, marks=of.marks)
         for kind, of in zip(chosen_of, marked(chosen_of), strict=True)
     ]
 
@@ -73,11 +63,8 @@ def skip_where_not_packaged(kind: str) -> None:
         pytest.skip("OrangeFS is not in Debian: WAVETANK_TEST_ORANGEFS names its prefix")
 
 
-def contracts_hold(
-    machines: deploy.DeployedCluster, kind: str, chosen: str, whole: Iterable[str] = ()
-) -> None:
-    """The contract suites pass on machines of a cloud."""
-    suites = [str(HERE.parent / name) for name in suites_of(kind, whole)]
+def contract_holds(machines: deploy.DeployedCluster, kind: str, chosen: str) -> None:
+    """The contract suite passes on machines of a cloud."""
     options = [
         "-q",
         "-x",
@@ -88,7 +75,7 @@ def contracts_hold(
         f"{kind} and ({CHOSEN or chosen})",
     ]
     cloud = kind.partition("-")[0]
-    said = in_cloud(cloud, machines, sys.executable, "-m", "pytest", *options, *suites)
+    said = in_cloud(cloud, machines, sys.executable, "-m", "pytest", *options, SUITE)
     assert "passed" in said
 
 

@@ -1,4 +1,4 @@
-"""The provider aws with hosts that are there: the contract suites and a campaign, on instances that are nodes of a local cluster."""
+"""The provider aws with hosts that are there: the contract suite and a campaign, on instances that are nodes of a local cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
 from loopback_runs import (
     CHOSEN,
-    contracts_hold,
+    contract_holds,
     in_cloud,
     kills_asked_for,
     kills_leave_nothing,
@@ -30,7 +30,7 @@ from waiting import HANG_S
 from wavetank.cluster import deploy
 
 pytestmark = marks
-# Both suites with one file system, without what hosts over ssh show; of the others, of the first suite, what differs from it.
+# What hosts over ssh show is left out; of all but one file system, too, what does not differ.
 CHOSEN_OF = {
     "aws-nfs": "aws-nfs",
     "aws-glusterfs": "placed or global or settings",
@@ -38,7 +38,6 @@ CHOSEN_OF = {
     "aws-gateway": "placed",
     "aws-orangefs": "placed",
 }
-WHOLE = ("aws-nfs",)
 
 
 @pytest.fixture
@@ -46,11 +45,11 @@ def possible(kind: str) -> None:
     skip_where_not_packaged(kind)
 
 
-@pytest.mark.parametrize(("machines", "kind"), kinds(CHOSEN_OF, WHOLE), indirect=["machines"])
-def test_the_contracts_hold_on_instances(
+@pytest.mark.parametrize(("machines", "kind"), kinds(CHOSEN_OF), indirect=["machines"])
+def test_the_contract_holds_on_instances(
     possible: None, machines: deploy.DeployedCluster, kind: str
 ) -> None:
-    contracts_hold(machines, kind, CHOSEN_OF[kind], WHOLE)
+    contract_holds(machines, kind, CHOSEN_OF[kind])
 
 
 @pytest.mark.parametrize("machines", [4], indirect=True)
