@@ -19,6 +19,8 @@ from wavetank.report.page.content import make_page
 from wavetank.report.page.html import render
 from wavetank.report.page.text_formats import csv_text, json_text, markdown
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory) -> Campaign:

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import campaign_examples
+import pytest
 
 from wavetank.compare.trust_advice import verdict_words
 from wavetank.compare.trust_record import OwnTime, Tau, Trust
@@ -14,6 +15,8 @@ from wavetank.report.gather import read_folder
 from wavetank.report.page import text_formats
 from wavetank.report.page.content import make_page
 from wavetank.report.page.html import render
+
+pytestmark = pytest.mark.usefixtures("undrawn")
 
 
 def judged(comparison):

@@ -22,6 +22,8 @@ from wavetank.report.gather import read_folder
 from wavetank.report.page import text_formats
 from wavetank.report.page.html import render
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CERTIFICATE = Variant(
     setting="request-size=1MiB", knob="request size", before="8,191 B", after="1 MiB", calls=246, new_calls=2,
     rank_bytes=(1_000_000, 1_000_000),

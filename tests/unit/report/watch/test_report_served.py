@@ -22,6 +22,8 @@ from wavetank.report.watch import follow
 from wavetank.report.watch.follow import Follower, far_sentence
 from wavetank.report.watch.serve import served
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture
 def measure(tmp_path, monkeypatch):
