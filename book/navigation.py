@@ -12,8 +12,7 @@ from book.pages import shown_on
 
 INDEX = Path("docs/README.md")
 HEADING = re.compile(r"^(##+) (.+)$")
-# The first link of a point, and what follows a number that stands for a name.
-POINT = re.compile(r"^(?:[-*]|\d+\.) \[([^\]]+)\]\(([^)#]+)\)(?:: (.+))?")
+POINT = re.compile(r"^(?:[-*]|\d+\.) \[([^\]]+)\]\(([^)#]+)\)")  # a point and its first link
 
 
 @dataclass
@@ -70,12 +69,7 @@ def parts_of(root: Path, index: Path = INDEX) -> list[Part]:
             page = Path(os.path.normpath(index.parent / point[2]))
             last = parts[-1].entries[-1] if parts[-1].entries else None
             into = last if isinstance(last, Part) else parts[-1]
-            into.entries.append((_title(point), page))
+            into.entries.append((point[1][0].upper() + point[1][1:], page))
             if page.name == INDEX.name:
                 into.entries += parts_of(root, page)
     return [part for part in parts if part.entries]
-
-
-def _title(point: re.Match[str]) -> str:
-    named = point[3] if point[1].isdigit() and point[3] else point[1]
-    return named[0].upper() + named[1:]

@@ -41,7 +41,7 @@ PROGRAMS = REPOSITORY / "tests" / "native" / "programs"
 ABYSS = Path("/usr/lib/abyss/ABYSS-P")
 GENERATOR = REPOSITORY / "examples" / "abyss" / "generate_reads.py"
 N_RANKS = 4
-# Ranks of several nodes that open a file again within a second may wait for each other for ever (docs/decisions/0309).
+# Ranks of several nodes that open a file again within a second may wait for each other for ever.
 NO_LOCK_FILE = {"OMPI_MCA_sharedfp": "^lockedfile"}
 # Two ranks that send to each other while both have a message to read wait for ever: no send waits for its receive.
 EAGER = {"OMPI_MCA_btl_vader_eager_limit": "32768"}

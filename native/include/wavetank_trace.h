@@ -170,7 +170,7 @@ enum wt_column {
  * one store makes that one valid, with the number of its rows. A kill at any moment leaves one that is whole.
  *
  * Why the file's space is had before it is mapped: on a full disk a store into the mapping would end the
- * application. docs/decisions/0102, 0130 */
+ * application. */
 #define WT_TAIL_MAGIC "WTTAIL\n"
 /* A tail of one page, in its place on a full disk: header and records only, part_length UINT64_MAX while the
  * part is whole. Where not even that could be had, a part that is not whole ends with this name. */

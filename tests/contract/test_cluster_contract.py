@@ -75,7 +75,7 @@ def test_another_process_finds_the_cluster(cluster: Cluster) -> None:
 
 
 NO_LOCK_FILE = "OMPI_MCA_sharedfp=^lockedfile"
-"""BT-IO opens its file again at once: ranks on another node may not find the lock file that Open MPI made anew (decision 0309)."""
+"""BT-IO opens its file again at once: ranks on another node may not find the lock file that Open MPI made anew."""
 
 
 @pytest.mark.parametrize("program", ["bt_io.c", "ior_like.c"])

@@ -34,7 +34,7 @@ struct cutter {
  * until it is known to have made all such calls of the plan.
  *
  * Why growing: calls that are repeated with others between them would each be a range. As a band that
- * grows they are one, so that memory grows with what is irregular. docs/decisions/0308 */
+ * grows they are one, so that memory grows with what is irregular. */
 struct knowledge {
     struct ranges holds;  /* certainly the pattern */
     struct ranges others; /* another rank may write it at any moment, or it was there before */

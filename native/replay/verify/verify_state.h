@@ -1,6 +1,6 @@
 /* What is known of the bytes in the plan's files, for --verify. A byte that was prepared, or written before
  * by this rank or by one that it has met since, must be the pattern; one that no rank has written must be
- * zero. A byte that another rank writes at a moment that nothing orders may be either. docs/decisions/0308 */
+ * zero. A byte that another rank writes at a moment that nothing orders may be either. */
 #ifndef WAVETANK_REPLAY_VERIFY_STATE_H
 #define WAVETANK_REPLAY_VERIFY_STATE_H
 

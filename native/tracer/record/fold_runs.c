@@ -12,9 +12,7 @@
  * Why a distance must come twice before it makes a run, but where one operation follows the other at once:
  * any two operations are at some distance, and random ones would become runs of two. So the last distance is
  * kept by handle and operation. The table has a fixed size and is looked at in one step: two of one place
- * cost rows, and nothing else.
- *
- * docs/decisions/0130, 0132 */
+ * cost rows, and nothing else. */
 #include "record/record.h"
 
 #include <string.h>

@@ -1,6 +1,8 @@
 """Which clusters ``wavetank try`` compares: a few, chosen by how an application's bytes lie on its files.
 
-Reads a kernel; leaves cluster specifications. Why these and no more: docs/decisions/0531.
+Reads a kernel; leaves cluster specifications. Why no more than seven: each further one adds pairs, and pairs cost repetitions.
+Why one mapping: a second one doubles the configurations. A stripe that does not reach every server of the largest file is left out,
+because the further servers could not help.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The knobs of a cluster's specification, in words for people."""
+"""The knobs of a cluster's specification, in words for people.
+
+A value can follow from another one: memory from the instance type, options from the file system. A title then names only the cause.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 A search measures all configurations once and lets the better part go on, round by round, until few are left: successive
 halving (Z. Karnin, T. Koren, O. Somekh, ICML 2013; K. Jamieson, A. Talwalkar, AISTATS 2016). These finalists are then
-measured anew. What the report tells rests on the new repetitions alone: docs/decisions/0508.
+measured anew. The report tests the new repetitions
+alone, since values that selected a configuration are biased.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from pathlib import Path
 _COERCED = ("C.UTF-8", "C.utf8", "UTF-8")  # what Python sets LC_CTYPE to in the C locale (PEP 538)
 
 # UCX, below Debian's MPICH and many other MPI libraries, writes over mmap in the process to hear of mappings: the tracer
-# would not see those of files. docs/decisions/0158
+# would not see those of files. docs/decisions/ucx-and-mmap.md
 _KEEPS_IN_SIGHT = {"UCX_MEM_MMAP_HOOK_MODE": "none"}
 
 

@@ -88,7 +88,7 @@ class CallDetails:
     and a size of another. Whoever reads it would have to look at the call first, and a sum over rows would say nothing.
 
     The trace format has one such shared column all the same (``arg``), where a column costs bytes in every group.
-    ``call_details`` makes these tables, and takes shared columns apart. Decision 0940.
+    ``call_details`` makes these tables, and takes shared columns apart.
     """
 
     flags: Int64Array  # O_* of open

@@ -31,8 +31,8 @@ def test_the_book_is_whole(tmp_path: Path) -> None:
         shown = (site / f"docs/notebooks/{notebook}.ipynb.html").read_text()  # performed
         assert "<caption>" in shown or "<pre>" in shown
         assert shown.count("data:image/svg+xml") == 2
-    decision = (site / "docs/decisions/0604-the-book-is-built-by-zensical.html").read_text()
-    assert "Report" in decision.partition("md-sidebar--primary")[2]  # by topic
+    decision = (site / "docs/decisions/book-by-zensical.html").read_text()
+    assert "Reports" in decision.partition("md-sidebar--primary")[2]  # by topic
 
 
 def _html(page: Path) -> Path:
@@ -43,11 +43,11 @@ def test_parts_are_headings_and_points_of_the_index(tmp_path: Path) -> None:
     index = "# All\n\n## Start\n\n- [begin](a.md): here\n\n## More\n\n### Inner\n\n- [why](d/README.md)\n"
     (tmp_path / "docs/d").mkdir(parents=True)
     (tmp_path / "docs/README.md").write_text(index)
-    (tmp_path / "docs/d/README.md").write_text("# D\n\n## Topic\n\n- [0100](0100-a.md): A reason\n")
+    (tmp_path / "docs/d/README.md").write_text("# D\n\n## Topic\n\n- [a reason](a.md)\n")
     start, more = parts_of(tmp_path)
     assert start.toml() == '{ "Start" = [{ "Begin" = "docs/a.md" }] }'
-    assert '{ "Topic" = [{ "A reason" = "docs/d/0100-a.md" }] }' in more.toml()
-    assert more.pages() == {Path("docs/d/README.md"), Path("docs/d/0100-a.md")}
+    assert '{ "Topic" = [{ "A reason" = "docs/d/a.md" }] }' in more.toml()
+    assert more.pages() == {Path("docs/d/README.md"), Path("docs/d/a.md")}
 
 
 def test_a_page_that_the_index_does_not_name_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ Why all instances of a cluster are in one zone, or none are made: half a cluster
 started in a zone without room for all is removed before the next zone is tried.
 
 Why no Terraform or CloudFormation: they leave things behind where a state of their own and the account differ, and cannot be
-tested offline. Decision 0457.
+tested offline.
 """
 
 from __future__ import annotations

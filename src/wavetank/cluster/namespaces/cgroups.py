@@ -81,7 +81,7 @@ class NodeGroup:
 
     Why a group of the cluster above those of nodes: whoever ends a cluster must find what a killed command left. Process
     numbers are reused, and namespaces have no names. The group's name is in the journal before the group is made, and
-    processes join it before they do anything else (decision 0400). So all processes of a cluster are below one directory.
+    processes join it before they do anything else. So all processes of a cluster are below one directory.
     The digits are another cluster's even where the name is the same.
 
     Why a group of each node below it: limits of memory and processor time are a node's, whatever runs in it. The groups

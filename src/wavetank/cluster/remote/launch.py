@@ -3,6 +3,8 @@
 ``python -m wavetank.cluster.remote.launch DIRECTORY FOLDER COMMAND...``: copies FOLDER and the C parts that COMMAND names to the
 hosts of the cluster in DIRECTORY, and runs COMMAND on the first one, with its paths as they are there. Standard streams and
 exit status are the command's. Asked to end, it ends what runs there. Reads launch.json, which ``launching`` wrote.
+
+Why not from this machine: each host's daemon calls the launcher back, which a firewall or address translation prevents.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a kernel's ranks will do, call by call, and what is there before: the kernel as the certificate looks at it.
 
 Lowering decides nothing more about a call: it writes these steps, with waits and ticks between them. That a plan says what
-its kernel says is shown by tests, over all that they make kernels of (decision 0976).
+its kernel says is shown by tests, over all that they make kernels of.
 """
 
 from __future__ import annotations

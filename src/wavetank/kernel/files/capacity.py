@@ -1,7 +1,8 @@
 """How much storage a kernel's files take at most at one time.
 
 Reads the model's files, the kernel's, and its programs; leaves a number of bytes. Source: P15 eq. 4, the sum of the
-file sizes, but for files that take each other's place (docs/decisions/0321-files-that-replace-each-other.md).
+file sizes, but for files that take each other's place: a program that renames one state file after another onto one
+name has one or two of them at any time.
 """
 
 from __future__ import annotations

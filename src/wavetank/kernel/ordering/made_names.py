@@ -3,7 +3,7 @@
 A folder that rank 0 made was there for rank 1's stat of it, for the file that rank 1 made in it, and for rank 1's mkdir
 that failed because of it. So they came after rank 0's mkdir, whether a message said so or chance. Where one rank makes a
 name, once, and one at most removes it, the others' calls that found it lie between the two for certain. Calls that did not
-find a name need no order: they fail as they did whatever is there (decision 0312).
+find a name need no order: they fail as they did whatever is there.
 """
 
 from __future__ import annotations

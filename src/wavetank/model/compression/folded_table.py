@@ -69,7 +69,7 @@ class Folded(FoldTable):
 
     Why interleavings: several calls that alternate without an order would leave a row for each operation, though each call alone
     may be regular. The operations of each call become a substream that folds for itself. ``Interleaving.order`` keeps which one came
-    when, so that nothing is lost. Decision 0233.
+    when, so that nothing is lost.
     """
 
     listed: Int64Array = field(default_factory=_no_rows)

@@ -17,7 +17,7 @@ a pattern of up to ``Thresholds.order_period`` operations repeats. What repeats 
 
 Why the order of calls alone decides, and not where they go: offsets of random accesses may look regular by chance, and how
 a trace was folded would change the answer. Why only single operations of one rank between boundaries: an interleaving
-must not reach over what separates phases. Decision 0233.
+must not reach over what separates phases.
 """
 
 from __future__ import annotations

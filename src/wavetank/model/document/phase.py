@@ -216,7 +216,7 @@ class Phase(Record):
     functions alone give each event. Where none fits, the list has the places themselves.
 
     Why phases are apart from the order in which ranks go through them (``program``): the papers' phase says what is asked of
-    storage, and is what people read. A replay needs the order as well, with all that lies between phases (decision 0201).
+    storage, and is what people read. A replay needs the order as well, with all that lies between phases.
     """
 
     ph_id: int = Field(description="unique in the model, from 1, in order of first occurrence")

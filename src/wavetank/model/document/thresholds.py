@@ -6,7 +6,7 @@ numbers. Each description ends with where the number comes from:
 - derived: it follows from another number of wavetank, or from what rows, lists and plots take.
 - chance: fewer come by chance too often. Sizes that are equally likely are similar in 18 % of the steps from one
   operation to the next; two calls by the toss of a coin are the same in half of them.
-- tried: there is no derivation. Decision 0242 says what half and twice of it change.
+- tried: there is no derivation. ``benchmarks/model/thresholds.py`` measures what half and twice of it change.
 
 A row takes 185 bytes, an entry of a list 8 for an offset and 8 for a size.
 """

@@ -1,6 +1,6 @@
 """Places of copies that move nothing: with them a program sees that the member of a family at hand has ended.
 
-Reads a trace's rows by visit; leaves offsets. Source: docs/decisions/0238-files-used-alike-are-one.md.
+Reads a trace's rows by visit; leaves offsets.
 """
 
 from __future__ import annotations

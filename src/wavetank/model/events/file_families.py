@@ -2,7 +2,7 @@
 
 Reads a trace's table and files; leaves a table in which all files of a family are one, and says whose turn it is:
 a call's name says whether it is on the next member, see ``wavetank.model.document.file_members``. What follows
-sees one file that is opened again and again, and folds. What is a family: docs/decisions/0238-files-used-alike-are-one.md.
+sees one file that is opened again and again, and folds. What is a family: docs/decisions/families-of-files.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Joins the names of one file: hard and symbolic links, what it was renamed to, spellings of one path.
 
 Reads a trace whose files are names; leaves one file for all names of each, and says by rows which name a call
-was made on. What is one file, and what is not, is decided in docs/decisions/0154-one-file-under-all-its-names.md.
+was made on. What is one file, and what is not, is decided in docs/decisions/one-file-under-all-names.md.
 """
 
 from __future__ import annotations

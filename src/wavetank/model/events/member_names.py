@@ -1,7 +1,7 @@
 """Further names of files that are used alike: written under one name, renamed or linked, and used under another one.
 
 Reads a trace's rows and files; leaves which files may be of a family, what is done by each of their names, and names
-by member. Source: docs/decisions/0320-members-have-further-names.md.
+by member.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The order that processes have by starting each other: of scripts, and of programs that fork.
 
 Reads when the processes of a trace began and ended; leaves events for the programs. Ranks that a launcher
-started run together, and nothing is said of them among each other. Source: docs/decisions, 0303.
+started run together, and nothing is said of them among each other.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ Why runs stand alone, unless a pattern of runs is the shorter description: 40 wr
 reader, and (write x 5, read) x 100 is one.
 
 Why no operation is left out, and ranges do not depend on folding: programs and kernels are made of these ranges. A trace
-of single operations and one that the tracer folded are to give the same model. Decision 0200.
+of single operations and one that the tracer folded are to give the same model.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ the functions, the steps and the extraction together.
 Why without times: nothing says how long a call takes in a run that was not made.
 
 Why it has an end (``MOST_ROWS``): repeats are performed round by round, as each goes on where the one before it ended. So
-rows grow with the run, and all of them are in memory. Decision 0203.
+rows grow with the run, and all of them are in memory.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Names, numbers and types of fields are those of the specification (csi.proto of package csi.v1); nothing else goes over the wire.
 Fields that are left out are passed over by whoever reads. Enumerations are integers on the wire, and are so here.
+
+Why no generated stubs: they are 5,000 lines that must fit the installed protobuf, or need a compiler at installation.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ has failed, and is not made again: an empty one in its place would hide that its
 unknown stays: a store that was restored from an older copy knows less than there is.
 
 Why one thread, and not one for each space: spaces share servers, and a maker then never meets itself on one. Requests are
-answered by other threads meanwhile. Decisions 0801, 0803.
+answered by other threads meanwhile.
 """
 
 from __future__ import annotations

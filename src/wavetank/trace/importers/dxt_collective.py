@@ -2,7 +2,7 @@
 
 Reads the counters of module MPI-IO and the segments of DXT_MPIIO, which do not say of which call they are; leaves an
 answer for each segment. Operations for which nothing decides stay independent, and their file is named.
-Source: docs/decisions/0210-collective-calls-are-found-by-counts-and-order.md.
+Source: docs/decisions/collectives-in-darshan-logs.md.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def volume_words(spec: ClusterSpec) -> list[str]:
 
 
 def volume_options(spec: ClusterSpec) -> dict[str, str]:
-    """Options of the volume: ours, those of the stripe, then those of expert mode. Why ours: decision 0430."""
+    """Options of the volume: ours, those of the stripe, then those of expert mode."""
     stripe = spec.file_system.stripe
     # The check writes a file every 30 s and ends the brick when it cannot, on a full disk too (10.3).
     chosen = {"storage.health-check-interval": "0"}

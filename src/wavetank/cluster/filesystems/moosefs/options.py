@@ -146,7 +146,7 @@ def master_text(spec: ClusterSpec, address: str, data: str) -> str:
         "EXPORTS_FILENAME": f"{STATE}/mfsexports.cfg",
         "TOPOLOGY_FILENAME": f"{STATE}/mfstopology.cfg",
         **{f"{which}_LISTEN_HOST": address for which in ("MATOML", "MATOCS", "MATOCL")},
-        # Nothing is moved behind a measurement's back (decision 0474); chunks of deleted files go soon.
+        # Nothing is moved behind a measurement's back; chunks of deleted files go soon.
         "CHUNKS_WRITE_REP_LIMIT": "0,0,0,0",
         "REPLICATIONS_DELAY_INIT": "0",
         "CHUNKS_LOOP_MIN_TIME": "60",
@@ -177,7 +177,7 @@ def chunkserver_text(spec: ClusterSpec, position: int, address: str, master: str
         "MASTER_HOST": master,
         "MASTER_RECONNECTION_DELAY": "1",
         "LABELS": ",".join(label_words(position)),
-        # Zeros would be holes: the bytes of a kernel stand for an application's, which are no zeros (decision 0474).
+        # Zeros would be holes: the bytes of a kernel stand for an application's, which are no zeros.
         "HDD_SPARSIFY_ON_WRITE": "0",
         "HDD_LEAVE_SPACE_DEFAULT": f"{leave // MIB}MiB",
     }

@@ -1,17 +1,17 @@
 """Bricks of spaces on one server: a process each, which sees one file system of its space and the server's programs, and nothing else.
 
-No glusterd runs: whoever reaches one may make its server a peer of its own, and have it serve any folder (decision 0813). A brick is told
+No glusterd runs: whoever reaches one may make its server a peer of its own, and have it serve any folder. A brick is told
 what it is by a file, and clients are told by another where bricks are.
 
 A client of GlusterFS 10.3 may ask for the parent of a brick, and for its parent, and so on. So a brick has a root of its own, in a mount
 namespace of its own, in which no other space is mounted.
 
 Which file a brick was started with is in its command line, by a hash. So what is in force is asked from the processes there are.
-Other rules need another process (decision 0814).
+Other rules need another process: a running brick keeps hidden connections of clients that lost their access.
 
 Where rules are by certificate, bricks speak TLS. All bricks of a space show one certificate, which signs itself: clients trust it, and no
 other. A brick reads its key at each new connection, so the key is in the brick's root, where clients of the space may climb. So it opens
-no brick: servers that move files have another one, which is in no brick's root (decision 0986).
+no brick: servers that move files have another one, which is in no brick's root.
 """
 
 from __future__ import annotations
