@@ -31,6 +31,7 @@ SIDE_BY_SIDE = @$(MAKE) --no-print-directory --jobs=2 --output-sync=line
   test-full test-aws test-openstack test-manila test-packages
 
 setup: packages
+	@packaging/install-debian-packages file-systems
 	$(SIDE_BY_SIDE) made
 
 setup-test: packages-test
@@ -88,7 +89,8 @@ $(NATIVE)/.installed: | build
 build:
 	@mkdir -p $@
 
-demo: setup
+demo: packages
+	$(SIDE_BY_SIDE) made
 	@PATH="$(CURDIR)/$(BIN):$$PATH" examples/abyss/demo
 
 check: packages-test
@@ -112,7 +114,7 @@ test: check
 	$(PYTEST) test
 
 test-full: check build/csi-sanity
-	@packaging/install-debian-packages test-full
+	@packaging/install-debian-packages file-systems test-full
 	$(PYTEST) full
 
 test-aws: setup-test

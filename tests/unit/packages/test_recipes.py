@@ -147,7 +147,7 @@ def test_the_container_takes_its_packages_from_the_list():
     (copied,) = re.findall(r"^COPY (packaging/.*) /tmp", text, re.MULTILINE)
     assert all((ROOT / name).is_file() for name in copied.split())
     (groups,) = re.findall(r'^ARG PACKAGES="(.*)"$', text, re.MULTILINE)
-    assert groups == "build run"
+    assert groups == "build run file-systems"
     assert "install-debian-packages ${PACKAGES} " in text and "apt-get install" not in text
     assert "ARG BASE=docker.io/library/debian:12-slim\nFROM ${BASE}\n" in text
     ignored = (ROOT / ".containerignore").read_text().split()
