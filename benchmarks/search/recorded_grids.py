@@ -24,8 +24,8 @@ from numpy.random import Generator
 
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.schedule import Schedule, make_schedule
-from wavetank.campaign.selection import Selection
 from wavetank.campaign.store import Key
+from wavetank.campaign.strategy import Search
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import decide
 from wavetank.compare.rank import rank
@@ -121,19 +121,17 @@ def search(grid: Grid, schedule: Schedule, rng: Generator) -> tuple[str, int]:
         for name in grid.times_s
     ]
     clusters = tuple(Named(name) for name in grid.times_s)
-    plan = Plan((), clusters, tuple(runs), (), search=schedule)  # type: ignore[arg-type]
-    selection = Selection(plan, schedule, lambda application, cluster, time_s: time_s)
+    plan = Plan((), clusters, tuple(runs), (), schedule.final, schedule)  # type: ignore[arg-type]
+    strategy = Search(plan, lambda application, cluster, time_s: time_s)
     final: dict[str, list[float]] = {}
-    n_measured = 0
-    for run in runs:
-        if run.key in selection.not_needed or not selection.is_ready(run):
-            continue
+    done: set[Key] = set()
+    while (run := strategy.next(runs, done)) is not None:
         (time_s,) = grid.draw(run.cluster, 1, rng)
-        n_measured += 1
-        selection.learn(run.key, time_s)
-        if selection.is_counted(run):
+        done.add(run.key)
+        strategy.learn(run.key, time_s)
+        if strategy.is_counted(run):
             final.setdefault(run.cluster, []).append(time_s)
-    return best_and_ties(final)[0], n_measured
+    return best_and_ties(final)[0], len(done)
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,13 @@ _WORDS: dict[str, _Words] = {
     ),
     **dict.fromkeys(("tuple_type", "list_type"), lambda _: ("is no list", "a list: [A, B]")),
     **dict.fromkeys(
-        ("dict_type", "model_type"), lambda _: ("has no keys", "keys with values: {KEY: VALUE}")
+        ("dict_type", "model_type", "model_attributes_type"),
+        lambda _: ("has no keys", "keys with values: {KEY: VALUE}"),
     ),
+    "union_tag_invalid": lambda told: (
+        f"has no possible {told['discriminator']}", str(told["expected_tags"]),
+    ),
+    "union_tag_not_found": lambda told: (f"has no {told['discriminator']}", "one"),
 }  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def searching(folder, n_clusters):
     body |= {
         "clusters": [f"{name}.yaml" for name in names],
         "mappings": ["1PxCN"],
-        "search": {"method": "halving"},
+        "strategy": {"kind": "search"},
     }
     (folder / "campaign.yaml").write_text(yaml.safe_dump(body))
 

@@ -89,10 +89,11 @@ def blocks(plan: Plan, seed: int) -> list[tuple[Run, ...]]:
     as what follows depends on all clusters.
     """
     size = _block_size(plan)
-    parts = (range(plan.most_repetitions),) if plan.search is None else plan.search.parts()
     found = []
     for turn, repetitions in enumerate(
-        part[start : start + size] for part in parts for start in range(0, len(part), size)
+        part[start : start + size]
+        for part in plan.schedule.parts()
+        for start in range(0, len(part), size)
     ):
         order = [cluster.name for cluster in plan.clusters]
         random.Random(f"{seed} block {turn}").shuffle(order)  # noqa: S311 - an order, not a secret
@@ -104,10 +105,8 @@ def blocks(plan: Plan, seed: int) -> list[tuple[Run, ...]]:
 
 def _block_size(plan: Plan) -> int:
     if len({run.cluster for run in plan.runs}) < 2:  # nobody to take turns with
-        return max(plan.most_repetitions, 1)
-    most = (
-        max(-(-plan.repetitions // 2), 1) if plan.search else max(-(-plan.most_repetitions // 2), 1)
-    )
+        return max(plan.schedule.repetitions, 1)
+    most = max(-(-plan.schedule.final // 2), 1)
     up_s = sum(cluster.expected_up_s for cluster in plan.clusters)
     round_s = sum(
         expected_s(plan.application(run.application), ())

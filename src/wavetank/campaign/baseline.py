@@ -66,9 +66,7 @@ def _kept(each: Configuration, spec: CampaignSpec, plan: Plan) -> Kept:
         limits=each.limits,
         io_time_s=times,
         # Where the campaign file says how many, none is left out because of what others took.
-        ended_early=spec.repetitions is None
-        and spec.search is None
-        and len(times) < plan.repetitions,
+        ended_early=spec.ends_what_is_futile and len(times) < plan.repetitions,
     )
 
 

@@ -8,12 +8,11 @@ from statistics import median
 
 from wavetank.campaign.comparison_notes import notes_of
 from wavetank.campaign.criterion import cost_fix, criterion_of
-from wavetank.campaign.limits import StopRules
 from wavetank.campaign.plan import Application, Plan, Run
 from wavetank.campaign.search_notes import search_of
-from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
+from wavetank.campaign.strategy import Strategy, strategy_of
 from wavetank.campaign.what_if import variants_of_all, without_variants
 from wavetank.compare.advice import advise
 from wavetank.compare.against import against_baseline
@@ -47,13 +46,12 @@ def compare_campaign(
 
     Measurements of the store that are not in the plan any more are left out.
     """
-    rules = _rules(spec, plan, store, prices)
-    runs = plan.runs
-    if rules.selection is not None:  # values that selected the finalists say nothing of them
-        runs = tuple(run for run in runs if rules.selection.is_counted(run))
+    strategy = strategy_of(spec, plan, prices, store)
+    # Values that selected the finalists of a search say nothing of them.
+    runs = tuple(run for run in plan.runs if strategy.is_counted(run))
     measured = _configurations(spec, plan, runs, store, prices, other_prices)
-    ended = _ended_early(plan, rules)
-    searched = search_of(spec, plan, rules.selection, store, prices)
+    ended = _ended_early(plan, strategy)
+    searched = search_of(spec, plan, strategy, store, prices)
     decisions = decide(
         measured,
         smallest_difference=spec.smallest_difference,
@@ -88,7 +86,7 @@ def compare_campaign(
     trusts = _trusts(spec, plan, configurations, decisions)
     by = criterion_of(spec, prices)
     asked = {ranking.application: ranking for ranking in rankings if ranking.by == by}
-    missing = _not_measured(plan, store, measured, rules.selection)
+    missing = _not_measured(plan, store, measured, searched)
     variants = variants_of_all(plan, measured, missing, decisions, asked, spec.confidence)
     return Comparison(
         provenance=provenance(seed=spec.seed),
@@ -243,7 +241,7 @@ def _trusts(
 
 
 def _not_measured(
-    plan: Plan, store: Store, configurations: list[Configuration], selection: Selection | None
+    plan: Plan, store: Store, configurations: list[Configuration], searched: Search | None
 ) -> tuple[NotMeasured, ...]:
     complete = {(each.application, each.cluster, each.mapping) for each in configurations}
     failed = [
@@ -255,7 +253,7 @@ def _not_measured(
         )
         for failure in store.failures()
     ]
-    dropped = () if selection is None else selection.dropped
+    dropped = () if searched is None else searched.dropped
     complete |= {(each.application, each.cluster, each.mapping) for each in dropped}
     said = complete | {(each.application, each.cluster, each.mapping) for each in failed}
     waiting = dict.fromkeys(
@@ -278,20 +276,10 @@ def _not_measured(
     )
 
 
-def _rules(spec: CampaignSpec, plan: Plan, store: Store, prices: PriceTable | None) -> StopRules:
-    """What was not needed, by what the store holds."""
-    rules = StopRules(spec, plan, prices)
-    for key, measurement in store.keyed_measurements():
-        rules.learn(key, measurement)
-    for key in store.missed():
-        rules.miss(key)
-    return rules
-
-
-def _ended_early(plan: Plan, rules: StopRules) -> frozenset[str]:
+def _ended_early(plan: Plan, strategy: Strategy[Run]) -> frozenset[str]:
     """Configurations, by id, that needed no further repetition: none could have told them apart."""
     return frozenset(
         configuration_id(run.application, run.cluster, run.mapping)
         for run in plan.runs
-        if run.key in rules.futile
+        if run.key in strategy.futile
     )

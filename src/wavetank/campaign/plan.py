@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import combinations
@@ -15,8 +15,8 @@ from types import MappingProxyType
 
 from wavetank.application.own import OwnApplication
 from wavetank.campaign.facts import ClusterFacts
-from wavetank.campaign.schedule import Schedule, make_schedule
-from wavetank.campaign.spec import CampaignSpec, Performed
+from wavetank.campaign.schedule import Schedule, grid_schedule, make_schedule
+from wavetank.campaign.spec import CampaignSpec, Performed, SearchRule, UntilRule
 from wavetank.campaign.store import Key
 from wavetank.campaign.variant_files import space_needed
 from wavetank.campaign.variant_places import belongs, why_ignored, why_no_layout
@@ -75,16 +75,10 @@ class Plan:
 
     applications: tuple[Application, ...]
     clusters: tuple[ClusterFacts, ...]
-    runs: tuple[Run, ...]
+    runs: tuple[Run, ...]  # all that may be made
     impossible: tuple[NotMeasured, ...]
-    repetitions: int = 1  # of each combination, that the decisions look at
-    most_repetitions: int = 1  # of each, with the stop rule never fulfilled
-    search: Schedule | None = None  # in place of the full grid: the runs are all that it may make
-
-    @property
-    def n_measurements(self) -> int:
-        """At most."""
-        return len(self.runs) if self.search is None else self.search.n_at_most
+    repetitions: int  # of each combination, that the decisions look at
+    schedule: Schedule
 
     def application(self, name: str) -> Application:
         """An application by its name."""
@@ -156,46 +150,41 @@ def make_plan(
             for application, mapping in possible[cluster.name]
         ],
     )
-    most = repetitions if spec.stop is None else spec.stop.at_most
-    search = _search(spec, possible, repetitions)
-    if search is not None:
-        repetitions, most = search.final, search.repetitions
-    runs = _rounds(
-        spec,
-        [(cluster, *each) for cluster in clusters for each in possible[cluster.name]],
-        most,
-        search,
-    )
+    schedule = _schedule(spec, possible, repetitions)
+    if isinstance(spec.strategy, SearchRule):
+        repetitions = schedule.final
+    measurable = [(cluster, *each) for cluster in clusters for each in possible[cluster.name]]
     return Plan(
         tuple(applications),
         tuple(clusters),
-        tuple(runs),
+        tuple(_rounds(spec, measurable, schedule)),
         tuple(impossible),
         repetitions,
-        most,
-        search,
+        schedule,
     )
 
 
-def _search(
+def _schedule(
     spec: CampaignSpec,
     possible: Mapping[str, Sequence[tuple[Application, str]]],
     repetitions: int,
-) -> Schedule | None:
-    """The rounds of a search, where the campaign asks for one.
+) -> Schedule:
+    """The rounds of a campaign.
 
     Args:
         spec: the campaign.
         possible: cluster -> what can be measured on it.
-        repetitions: of each configuration in the full grid.
+        repetitions: of each configuration, that the decisions of a full grid look at.
     """
-    if spec.search is None:
-        return None
     counts = Counter(application.name for each in possible.values() for application, _ in each)
+    rule = spec.strategy
+    if not isinstance(rule, SearchRule):
+        most = rule.at_most if isinstance(rule, UntilRule) else repetitions
+        return grid_schedule(counts, most)
     return make_schedule(
         counts,
-        at_most=spec.search.at_most,
-        finalists=spec.search.finalists,
+        at_most=rule.at_most,
+        finalists=rule.finalists,
         grid_repetitions=repetitions,
         final_repetitions=spec.repetitions,
         error=1 - spec.confidence,
@@ -217,7 +206,7 @@ def _repetitions(spec: CampaignSpec, measured: Sequence[Subject]) -> int:
         return spec.repetitions
     n_pairs = sum(is_compared(first, second) for first, second in combinations(measured, 2))
     needed = fewest_repetitions(n_pairs, 1 - spec.confidence)
-    return needed if spec.stop is None else min(needed, spec.stop.at_most)
+    return min(needed, spec.strategy.at_most) if isinstance(spec.strategy, UntilRule) else needed
 
 
 def why_not(
@@ -291,7 +280,7 @@ def forecast(
     plan: Plan,
     done: Collection[Key],
     *,
-    not_needed: Collection[Key] = (),
+    not_needed: Collection[Hashable] = (),
     spent_s: Mapping[str, Sequence[float]],
     prices: PriceTable | None,
 ) -> Forecast:
@@ -300,7 +289,7 @@ def forecast(
     Args:
         plan: the whole plan.
         done: what is finished.
-        not_needed: what a stop rule makes unnecessary.
+        not_needed: what the strategy found unnecessary.
         spent_s: cluster key -> wall times of its finished measurements.
         prices: for the cost of the same plan on rented instances, billed from up to down.
     """
@@ -337,19 +326,15 @@ def forecast(
     )
 
 
-def _left(plan: Plan, done: Collection[Key], not_needed: Collection[Key]) -> dict[Key, float]:
+def _left(plan: Plan, done: Collection[Key], not_needed: Collection[Hashable]) -> dict[Key, float]:
     """What is still to be measured -> how likely. Which configurations go on in a search is known when it is."""
-    if plan.search is None:
-        return {
-            run.key: 1.0 for run in plan.runs if run.key not in done and run.key not in not_needed
-        }
     found: dict[Key, float] = {}
     rounds: dict[tuple[str, int], list[Key]] = defaultdict(list)
     for run in plan.runs:
         rounds[run.application, run.repetition].append(run.key)
     for (application, repetition), keys in rounds.items():
         is_left = [key for key in keys if key not in done and key not in not_needed]
-        n_left = plan.search.size(application, repetition) - sum(key in done for key in keys)
+        n_left = plan.schedule.size(application, repetition) - sum(key in done for key in keys)
         for key in is_left:
             found[key] = min(max(n_left, 0) / len(is_left), 1.0)
     return found
@@ -370,16 +355,15 @@ def expected_s(application: Application, spent_s: Sequence[float]) -> float:
 def _rounds(
     spec: CampaignSpec,
     possible: Sequence[tuple[ClusterFacts, Application, str]],
-    most_repetitions: int,
-    search: Schedule | None,
+    schedule: Schedule,
 ) -> list[Run]:
-    """All measurements, round by round; with a search all that it may make."""
+    """All measurements that may be made, round by round."""
     runs: list[Run] = []
-    for repetition in range(most_repetitions):
+    for repetition in range(schedule.repetitions):
         round_ = list(possible)
         random.Random(f"{spec.seed} {repetition}").shuffle(round_)  # noqa: S311 - an order, not a secret
         for cluster, application, mapping in round_:
-            if search is not None and not search.size(application.name, repetition):
+            if not schedule.size(application.name, repetition):
                 continue
             key = Key(application.kernel_sha256, cluster.key, mapping, spec.cache, repetition)
             runs.append(Run(application.name, cluster.name, mapping, repetition, len(runs), key))

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from wavetank.campaign.holding import Holds
-from wavetank.campaign.limits import Spending, StopRules
+from wavetank.campaign.budget import Holds, Spending
 from wavetank.campaign.plan import Plan, Run, expected_s, forecast
-from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.spec import CampaignSpec, UntilRule
 from wavetank.campaign.store import Failure, Key, Store
+from wavetank.campaign.strategy import Strategy, strategy_of
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
+from wavetank.kernel.results.io_time import io_time_s
+from wavetank.measure.guests import is_comparable
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
 from wavetank.model.document.model import Model
@@ -57,7 +59,7 @@ class CampaignProgress:
     plan: Plan
     store: Store
     observer: Observer
-    rules: StopRules
+    strategy: Strategy[Run]
     spending: Spending
     holds: Holds
     done: set[Key]
@@ -74,14 +76,14 @@ class CampaignProgress:
 
     def is_over(self, run: Run) -> bool:
         """Whether a measurement is finished or not needed any more."""
-        return run.key in self.done or run.key in self.rules.not_needed
+        return run.key in self.done or run.key in self.strategy.not_needed
 
     def report_progress(self) -> None:
         """Tell how far the campaign is."""
         ahead = forecast(
             self.plan,
             self.done,
-            not_needed=self.rules.not_needed,
+            not_needed=self.strategy.not_needed,
             spent_s=self.store.spent_s(),
             prices=None,
         )
@@ -98,7 +100,7 @@ class CampaignProgress:
         reason = self.spending.refuses(self.store, next_s, cluster)
         if reason is None:
             return True
-        waiting = [run for run in left if not self.is_over(run) and self.rules.is_ready(run)]
+        waiting = [run for run in left if not self.is_over(run) and self.strategy.is_ready(run)]
         self.n_not_afforded += len(waiting)
         for run in waiting:
             self.store.add_failure(
@@ -120,7 +122,9 @@ class CampaignProgress:
         self.holds.note()
         self.failures_in_a_row[run.cluster] = 0
         self.done.add(run.key)
-        self.rules.learn(run.key, measurement)
+        self.strategy.learn(
+            run.key, io_time_s(measurement.result), comparable=is_comparable(measurement)
+        )
         self.n_measured += 1
         for finding in measurement.findings:
             self.observer.says(f"doubt: {label(run)}: {finding}")
@@ -147,7 +151,7 @@ class CampaignProgress:
     def miss(self, run: Run) -> None:
         """A search goes on without a measurement that failed; it is tried again the next time."""
         self.store.add_missed(run.key)
-        self.rules.miss(run.key)
+        self.strategy.miss(run.key)
 
     def give_up(self, rest: Sequence[Run], lost: Sequence[str] = ()) -> None:
         """Record that what is left on a cluster is not tried now.
@@ -161,7 +165,7 @@ class CampaignProgress:
         reason = f"given up after {GIVE_UP_AFTER} failures in a row on this cluster"
         if lost:
             reason = f"given up for now, as nodes are gone: {'; '.join(lost)}"
-        due = [run for run in rest if self.rules.is_ready(run)]
+        due = [run for run in rest if self.strategy.is_ready(run)]
         self.n_failed += len(due)
         for run in due:
             self.miss(run)
@@ -176,19 +180,17 @@ def begin(
 ) -> CampaignProgress:
     """The progress of a campaign at its start, knowing what the store holds already."""
     holds = Holds(store)
+    store.forget_failures()
     progress = CampaignProgress(
         spec=spec,
         plan=plan,
         store=store,
         observer=observer,
-        rules=StopRules(spec, plan, prices),
+        strategy=strategy_of(spec, plan, prices, store),
         spending=Spending(spec.budget, plan.clusters, prices, holds),
         holds=holds,
         done=store.done(),
     )
-    for key, measurement in store.keyed_measurements():
-        progress.rules.learn(key, measurement)
-    store.forget_failures()
     progress.report_progress()
     return progress
 
@@ -200,17 +202,13 @@ def label(run: Run) -> str:
 
 def announcement(progress: CampaignProgress, run: Run) -> str:
     """A measurement's name for people, with its repetition and caches."""
-    spec, search = progress.spec, progress.plan.search
-    if search is not None:
-        final = run.repetition - search.selection
-        which = (
-            f"final, repetition {final + 1} of {search.final}"
-            if final >= 0
-            else f"selection, round {run.repetition + 1} of {search.selection}"
-        )
-        return f"{label(run)} ({which}, {spec.cache} caches)"
-    most = "at most " if spec.stop else ""
-    return (
-        f"{label(run)} (repetition {run.repetition + 1} of {most}"
-        f"{progress.plan.most_repetitions}, {spec.cache} caches)"
-    )
+    spec, schedule = progress.spec, progress.plan.schedule
+    final = run.repetition - schedule.selection
+    if final < 0:
+        which = f"selection, round {run.repetition + 1} of {schedule.selection}"
+    else:
+        most = "at most " if isinstance(spec.strategy, UntilRule) else ""
+        which = f"repetition {final + 1} of {most}{schedule.final}"
+    if schedule.selection and final >= 0:
+        which = f"final, {which}"
+    return f"{label(run)} ({which}, {spec.cache} caches)"

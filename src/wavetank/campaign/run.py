@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from wavetank.application.own import OwnApplication
 from wavetank.application.own_performer import OwnPerformer, Way
 from wavetank.campaign.alternation import Room, blocks, why_not_side_by_side
-from wavetank.campaign.disturbed import Repeats, repeats_of
+from wavetank.campaign.budget import MOST_SHARE, Repeats
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.lifetime import (
     DOWN,
@@ -121,7 +121,8 @@ def run_campaign(
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
     progress = begin(spec, plan, store, observer, prices)
-    repeats = repeats_of(spec.repeat_disturbed, plan.n_measurements, store.n_disturbed())
+    n_again = max(round(MOST_SHARE * plan.schedule.n_at_most), 1) - store.n_disturbed()
+    repeats = Repeats(spec.repeat_disturbed, n_again)
     campaign = _Campaign(progress, deployer, performer, watch, repeats, make_own)
     take_down_leftovers(store, deployer, observer)
     waiting = [cluster for cluster in plan.clusters if campaign.left_on(cluster.name)]
@@ -133,7 +134,9 @@ def run_campaign(
         return progress.end()
     observer.says(f"clusters come up one after another, several times: {against}")
     for block in blocks(plan, spec.seed):
-        left = [run for run in block if not progress.is_over(run) and progress.rules.is_ready(run)]
+        left = [
+            run for run in block if not progress.is_over(run) and progress.strategy.is_ready(run)
+        ]
         if left and left[0].cluster not in campaign.closed:
             _measure_together(campaign, [plan.cluster(left[0].cluster)], left)
     return progress.end()
@@ -199,7 +202,7 @@ def _characterise(campaign: _Campaign, cluster: ClusterFacts, running: RunningCl
 
 
 def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: NotUpError) -> None:
-    due = [run for run in left if campaign.progress.rules.is_ready(run)]
+    due = [run for run in left if campaign.progress.strategy.is_ready(run)]
     campaign.progress.n_failed += len(due)
     for run in due:
         campaign.progress.miss(run)
@@ -211,15 +214,15 @@ def _record_no_cluster(campaign: _Campaign, left: Sequence[Run], error: NotUpErr
 
 def _measure_runs(campaign: _Campaign, sites: dict[str, _Site], runs: Sequence[Run]) -> None:
     progress = campaign.progress
-    waiting, last, n_over = list(runs), "", len(progress.rules.not_needed)
+    waiting, last, n_over = list(runs), "", len(progress.strategy.not_needed)
     while waiting:
-        if n_over != len(progress.rules.not_needed):
-            n_over = len(progress.rules.not_needed)
+        if n_over != len(progress.strategy.not_needed):
+            n_over = len(progress.strategy.not_needed)
             _release(campaign, sites)
         run = waiting.pop(0)
         if progress.is_over(run) or run.cluster in campaign.closed:
             continue
-        if not progress.rules.is_ready(run):  # its round waits for what could not be measured
+        if not progress.strategy.is_ready(run):  # its round waits for what could not be measured
             continue
         if not progress.afford(campaign.left_on(run.cluster), progress.expected_s(run)):
             campaign.closed.add(run.cluster)

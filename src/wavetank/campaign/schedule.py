@@ -1,4 +1,4 @@
-"""The rounds of a search: how many configurations are measured in each, and how often the last ones.
+"""How many configurations are measured in each round, and how often the last ones. A grid is a search without selection.
 
 A search measures all configurations once and lets the better part go on, round by round, until few are left: successive
 halving (Z. Karnin, T. Koren, O. Somekh, ICML 2013; K. Jamieson, A. Talwalkar, AISTATS 2016). These finalists are then
@@ -42,11 +42,11 @@ class Rounds:
 
 @dataclass(frozen=True)
 class Schedule:
-    """Of a whole campaign.
+    """Of a whole campaign: rounds of a selection, of which a grid has none, and the final.
 
     Attributes:
         applications: name -> its rounds.
-        final: repetitions of each finalist.
+        final: repetitions of each finalist, at most.
         n_grid: measurements of the full grid.
         baseline: cluster that always has a finalist.
     """
@@ -68,7 +68,7 @@ class Schedule:
 
     @property
     def n_at_most(self) -> int:
-        """Measurements of the search."""
+        """Measurements in all."""
         return sum(
             sum(each.sizes) + each.finalists * self.final for each in self.applications.values()
         )
@@ -96,6 +96,17 @@ class Schedule:
         """Repetitions that need no other's result: each round of the selection, and the final."""
         rounds = [range(each, each + 1) for each in range(self.selection)]
         return (*rounds, range(self.selection, self.repetitions))
+
+
+def grid_schedule(counts: Mapping[str, int], repetitions: int) -> Schedule:
+    """Everything equally often.
+
+    Args:
+        counts: application -> its configurations.
+        repetitions: of each, at most.
+    """
+    rounds = {name: Rounds((), count) for name, count in counts.items()}
+    return Schedule(rounds, repetitions, sum(counts.values()) * repetitions)
 
 
 def make_schedule(
@@ -143,8 +154,7 @@ def make_schedule(
     shortest = min(found, key=lambda each: each.n_at_most)
     if shortest.n_at_most < n_grid:
         return shortest
-    whole = {name: Rounds((), count) for name, count in counts.items()}
-    return Schedule(whole, grid_repetitions, n_grid, baseline)
+    return grid_schedule(counts, grid_repetitions)
 
 
 def _rounds(count: int, finalists: int, divisor: int | None, with_baseline: bool) -> Rounds:

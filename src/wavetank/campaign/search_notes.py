@@ -3,48 +3,48 @@
 from __future__ import annotations
 
 from wavetank.campaign.criterion import criterion_of
-from wavetank.campaign.plan import Plan
-from wavetank.campaign.selection import Selection
+from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
+from wavetank.campaign.strategy import Search, Strategy
 from wavetank.compare.comparable import behind_words
 from wavetank.compare.metrics import configuration_id
-from wavetank.compare.search_record import Search
+from wavetank.compare.search_record import Search as SearchRecord
 from wavetank.cost.prices import PriceTable
 
 
 def search_of(
     spec: CampaignSpec,
     plan: Plan,
-    selection: Selection | None,
+    strategy: Strategy[Run],
     store: Store,
     prices: PriceTable | None,
-) -> Search | None:
-    """What a search did so far, for the document; None of the full grid."""
-    if selection is None or plan.search is None:
+) -> SearchRecord | None:
+    """What a search did so far, for the document; None of any other strategy."""
+    if not isinstance(strategy, Search):
         return None
     done = store.done()
     names = [
         application.name
         for application in plan.applications
-        if application.name in plan.search.applications
+        if application.name in plan.schedule.applications
     ]
-    return Search(
+    return SearchRecord(
         by=criterion_of(spec, prices),
-        n_measured=sum(run.key in done and selection.is_part(run) for run in plan.runs),
-        n_at_most=plan.search.n_at_most,
-        n_grid=plan.search.n_grid,
-        final_repetitions=plan.search.final,
-        finished=all(selection.is_decided(name) for name in names),
-        rounds=tuple(selection.rounds),
+        n_measured=sum(run.key in done and strategy.is_part(run) for run in plan.runs),
+        n_at_most=plan.schedule.n_at_most,
+        n_grid=plan.schedule.n_grid,
+        final_repetitions=plan.schedule.final,
+        finished=all(strategy.is_decided(name) for name in names),
+        rounds=tuple(strategy.rounds),
         finalists=tuple(
-            configuration_id(name, *place) for name in names for place in selection.finalists(name)
+            configuration_id(name, *place) for name in names for place in strategy.finalists(name)
         ),
-        dropped=tuple(selection.dropped),
+        dropped=tuple(strategy.dropped),
     )
 
 
-def search_notes(search: Search | None) -> tuple[str, ...]:
+def search_notes(search: SearchRecord | None) -> tuple[str, ...]:
     """What a search can claim, and what not."""
     if search is None:
         return ()

@@ -127,9 +127,16 @@ class KeptStorage(Record):
     months: float = Field(gt=0, description="how long it is kept")
 
 
-class StopRule(Record):
-    """Repeat until the median is known well enough."""
+class GridRule(Record):
+    """Measure every configuration equally often."""
 
+    kind: Literal["grid"]
+
+
+class UntilRule(Record):
+    """Repeat each configuration until its median is known well enough."""
+
+    kind: Literal["until"]
     width: float = Field(
         gt=0, lt=1, description="of the interval of the I/O time, relative to its median"
     )
@@ -139,7 +146,7 @@ class StopRule(Record):
 class SearchRule(Record):
     """Measure most configurations once or twice, and only the best of them as often as in the full grid."""
 
-    method: Literal["halving"] = Field(default="halving", description="successive halving")
+    kind: Literal["search"]
     at_most: float = Field(
         default=1 / 3,
         gt=0,
@@ -152,6 +159,9 @@ class SearchRule(Record):
         le=1000,
         description="of each application. None: 3, or 2 where 3 take more",
     )
+
+
+StrategyRule = Annotated[GridRule | UntilRule | SearchRule, Field(discriminator="kind")]
 
 
 class Budget(Record):
@@ -186,13 +196,13 @@ class CampaignSpec(Record):
         default=None,
         ge=1,
         le=1000,
-        description="of each combination; at least, with a stop rule. None: the fewest with which "
-        "all combinations can be told apart",
+        description="of each combination; at least, with strategy 'until'; of each finalist, with 'search'. "
+        "None: the fewest with which all of them can be told apart",
     )
-    stop: StopRule | None = Field(default=None, description="more repetitions until it holds")
-    search: SearchRule | None = Field(
-        default=None,
-        description="instead of the full grid: successive halving",
+    strategy: StrategyRule = Field(
+        default=GridRule(kind="grid"),
+        description="grid: every combination equally often; until: until its median is known well enough; "
+        "search: successive halving, few combinations often and the others once or twice",
     )
     side_by_side: SideBySide = Field(
         default="auto",
@@ -288,11 +298,12 @@ class CampaignSpec(Record):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.stop is not None and self.stop.at_most < (self.repetitions or 0):
+        rule = self.strategy
+        if isinstance(rule, UntilRule) and rule.at_most < (self.repetitions or 0):
             raise ValueError(
-                f"stop.at_most is {self.stop.at_most}, less than repetitions ({self.repetitions})"
+                f"strategy.at_most is {rule.at_most}, less than repetitions ({self.repetitions})"
             )
-        if self.search is not None:
+        if isinstance(rule, SearchRule):
             self._search_fits()
         if self.budget is not None and self.budget.money is not None and self.prices is None:
             raise ValueError("budget.money needs a price table: name one with 'prices'")
@@ -306,24 +317,25 @@ class CampaignSpec(Record):
         return self
 
     def _search_fits(self) -> None:
-        if self.stop is not None:
-            raise ValueError(
-                "'search' decides itself how often a configuration is measured: leave 'stop' out"
-            )
         if any(entry.program == "own" for entry in self.applications):
             raise ValueError(
-                "'search' measures most configurations once or twice, and 'program: own' judges the kernel by all of "
+                "a search measures most configurations once or twice, and 'program: own' judges the kernel by all of "
                 "them: leave one of the two out"
             )
         if self.what_if:
             raise ValueError(
-                "'search' drops configurations on the way, and 'what_if' compares variants on all of them: search first, "
-                "then write the clusters that were left with 'what_if' into a campaign without 'search'"
+                "a search drops configurations on the way, and 'what_if' compares variants on all of them: search first, "
+                "then write the clusters that were left with 'what_if' into a campaign with strategy 'grid'"
             )
         if self.add_to_cost and self.rank_by != "time":
             raise ValueError(
-                "'search' selects by the cost of the I/O alone: leave 'add_to_cost' out, or write 'rank_by: time'"
+                "a search selects by the cost of the I/O alone: leave 'add_to_cost' out, or write 'rank_by: time'"
             )
+
+    @property
+    def ends_what_is_futile(self) -> bool:
+        """Whether configurations end early that no further repetition could tell apart."""
+        return isinstance(self.strategy, GridRule) and self.repetitions is None
 
     def cluster_sources(self) -> tuple[ClusterSource, ...]:
         """Every cluster file in every layout."""

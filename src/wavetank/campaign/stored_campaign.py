@@ -11,7 +11,7 @@ from wavetank.campaign.database import COMPARISON, SPEC
 from wavetank.campaign.invocations import Ending
 from wavetank.campaign.load import Loaded, load_campaign
 from wavetank.campaign.plan import Plan, forecast, make_plan
-from wavetank.campaign.spec import read_campaign
+from wavetank.campaign.spec import UntilRule, read_campaign
 from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
 from wavetank.cost.exchange import ExchangeRate
@@ -42,10 +42,10 @@ class HowFar:
 
 
 def how_far(store: Store, loaded: Loaded, plan: Plan) -> HowFar:
-    """How far a campaign is whose plan was recalled; what its stop rules leave out is not known here."""
+    """How far a campaign is whose plan was recalled; what its strategy leaves out is not known here."""
     ahead = forecast(plan, store.done(), spent_s=store.spent_s(), prices=None)
     spec = loaded.spec
-    at_most = spec.search is None and (spec.stop is not None or spec.repetitions is None)
+    at_most = spec.ends_what_is_futile or isinstance(spec.strategy, UntilRule)
     return HowFar(
         "campaign",
         ahead.n_done,

@@ -219,7 +219,7 @@ def _judge(outcome: Outcome, plan: Plan) -> None:
             "Raise it and run the same command again to go on",
             err=True,
         )
-    see_all_well(outcome, f"{plan.n_measurements} measurements")
+    see_all_well(outcome, f"{plan.schedule.n_at_most} measurements")
 
 
 def see_all_well(outcome: Outcome, of: str) -> None:
@@ -249,15 +249,16 @@ def see_all_well(outcome: Outcome, of: str) -> None:
 
 
 def _sentence(plan: Plan, ahead: Forecast, loaded: Loaded) -> str:
+    from wavetank.campaign.spec import SearchRule
     from wavetank.units import format_estimate
 
     variants = sum(each.variant_of is not None for each in plan.applications)
     beside = f" and {variants} variant(s)" if variants else ""
     turned = sum(each.turned is not None for each in plan.clusters)
     layouts = f" and {turned} with another layout" if turned else ""
-    search = plan.search
-    at_most = "" if search is None else "at most "
-    grid = "" if search is None else f" (the full grid takes {search.n_grid})"
+    search = isinstance(loaded.spec.strategy, SearchRule)
+    at_most = "at most " if search else ""
+    grid = f" (the full grid takes {plan.schedule.n_grid})" if search else ""
     text = (
         f"{len(plan.applications) - variants} application(s){beside} x {len(plan.clusters) - turned} cluster(s){layouts}: "
         f"{at_most}{ahead.n_runs} measurements{grid}, {ahead.n_done} done already, about "
@@ -282,8 +283,10 @@ def _search_words(search: Schedule) -> str:
 
 
 def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_format: str) -> None:
+    from wavetank.campaign.spec import SearchRule
     from wavetank.campaign.variant_places import belongs
 
+    search = isinstance(loaded.spec.strategy, SearchRule)
     cannot = {(part.application, part.cluster, part.mapping): part for part in plan.impossible}
     rows = [
         Planned(application.name, cluster, mapping, plan, cannot.get((application.name, cluster.name, mapping)))
@@ -309,7 +312,7 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
                 else float(of_cloud.usd_at_most),
             },
             "estimated_core_hours": ahead.core_hours,
-            "full_grid": None if plan.search is None else plan.search.n_grid,
+            "full_grid": plan.schedule.n_grid if search else None,
             "own": {
                 each.name: {"argv": each.own.asked.argv, "ranks": each.own.n_ranks}
                 for each in plan.applications
@@ -317,7 +320,7 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
             },
         }
     notes = [_sentence(plan, ahead, loaded)] if ahead is not None else []
-    notes += [] if plan.search is None else [f"search: {_search_words(plan.search)}"]
+    notes += [f"search: {_search_words(plan.schedule)}"] if search else []
     notes += [
         f"{each.name} runs {each.own.sentence()}"
         for each in plan.applications

@@ -25,11 +25,11 @@ class Planned:
 
     def repetitions(self, *, at_most: bool) -> int | None:
         """How often it is measured: exactly, or where a search decides, at most; None: the other says it."""
-        if at_most != bool(self.plan.search):
+        if at_most != bool(self.plan.schedule.selection):
             return None
         if self.cannot:
             return 0
-        return self.plan.most_repetitions if at_most else self.plan.repetitions
+        return self.plan.schedule.repetitions if at_most else self.plan.repetitions
 
 
 PLAN: Definition[Planned] = Definition(

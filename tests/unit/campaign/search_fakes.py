@@ -5,8 +5,8 @@ from measure_fakes import abyss_result
 
 from wavetank.campaign.criterion import score_of
 from wavetank.campaign.plan import make_plan
-from wavetank.campaign.selection import Selection
 from wavetank.campaign.spec import SearchRule
+from wavetank.campaign.strategy import Search
 
 WRITE_S = 0.1
 """That every made-up measurement takes beside its read."""
@@ -14,10 +14,15 @@ WRITE_S = 0.1
 
 def search_plan(n, *, prices=None, clusters=None, **more):
     """A search over n clusters a, b, c ... with one mapping, and its selection."""
-    asked = spec(**({"mappings": ("1PxCN",), "repetitions": None, "search": SearchRule()} | more))
+    asked = spec(
+        **(
+            {"mappings": ("1PxCN",), "repetitions": None, "strategy": SearchRule(kind="search")}
+            | more
+        )
+    )
     clusters = clusters or [facts(chr(ord("a") + index)) for index in range(n)]
     plan = make_plan(asked, [APPLICATION], clusters)
-    return asked, plan, Selection(plan, plan.search, score_of(asked, plan, prices))
+    return asked, plan, Search(plan, score_of(asked, plan, prices))
 
 
 def walk(plan, selection, time_of, guests=""):

@@ -3,10 +3,9 @@ from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, facts, spec
 from measure_fakes import FakePerformer, abyss_result
 from pydantic import ValidationError
 
+from wavetank.campaign.budget import Holds, Spending
 from wavetank.campaign.clusters import facts_of
 from wavetank.campaign.comparison import compare_campaign
-from wavetank.campaign.holding import Holds
-from wavetank.campaign.limits import Spending
 from wavetank.campaign.plan import forecast, make_plan
 from wavetank.campaign.results_folder import forget, write_store
 from wavetank.campaign.run import run_campaign

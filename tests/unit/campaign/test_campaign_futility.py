@@ -2,11 +2,10 @@ from itertools import combinations
 
 import numpy as np
 from campaign_fakes import APPLICATION, facts, spec
-from measure_fakes import abyss_result
 
 from wavetank.campaign.futility import Futility
-from wavetank.campaign.limits import StopRules
 from wavetank.campaign.plan import make_plan
+from wavetank.campaign.strategy import Grid
 from wavetank.measure.rank_test import fewest_repetitions, p_value
 
 
@@ -84,17 +83,13 @@ def test_stopping_early_tells_the_same_apart_as_all_repetitions():
 def rules(**more):
     asked = spec(**({"mappings": ("1PxCN",), "repetitions": None} | more))
     plan = make_plan(asked, [APPLICATION], [facts("a"), facts("b", n_compute=3)])
-    return plan, StopRules(asked, plan)
+    return plan, Grid(asked, plan)
 
 
 def learn_all(plan, stop):
     """The same time again and again: nothing can be told apart."""
-
-    class Same:
-        result = abyss_result(APPLICATION.kernel)
-
     for run in plan.runs:
-        stop.learn(run.key, Same())
+        stop.learn(run.key, 1.0)
 
 
 def test_a_campaign_that_chose_its_repetitions_stops_what_is_futile():

@@ -4,12 +4,12 @@ import pytest
 from campaign_fakes import APPLICATION, FakeDeployer, FakeObserver, facts, spec
 from measure_fakes import FakePerformer, abyss_result
 
+from wavetank.campaign.budget import Spending
 from wavetank.campaign.comparison import compare_campaign
-from wavetank.campaign.limits import Spending
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
-from wavetank.campaign.spec import Budget, StopRule
+from wavetank.campaign.spec import Budget, UntilRule
 from wavetank.cost.prices import load_prices
 
 KERNEL = APPLICATION.kernel
@@ -37,7 +37,11 @@ def noisy():
     return FakePerformer(*[abyss_result(KERNEL, read_s=time) for time in times])
 
 
-RULE = {"repetitions": 3, "stop": StopRule(width=0.05, at_most=8), "mappings": ("2PxCN",)}
+RULE = {
+    "repetitions": 3,
+    "strategy": UntilRule(kind="until", width=0.05, at_most=8),
+    "mappings": ("2PxCN",),
+}
 
 
 def test_equal_repetitions_stop_at_the_fewest(tmp_path):
@@ -114,6 +118,8 @@ def test_without_a_budget_nothing_is_refused(tmp_path):
 
 @pytest.mark.parametrize("n", [1, 2])
 def test_two_repetitions_are_the_fewest_that_a_rule_can_judge(tmp_path, n):
-    of = spec(repetitions=n, stop=StopRule(width=0.05, at_most=8), mappings=("2PxCN",))
+    of = spec(
+        repetitions=n, strategy=UntilRule(kind="until", width=0.05, at_most=8), mappings=("2PxCN",)
+    )
     outcome, _, _ = run(tmp_path, of, steady())
     assert outcome.n_measured == 2

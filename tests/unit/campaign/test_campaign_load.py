@@ -145,11 +145,16 @@ def test_an_own_run_of_another_application_is_found_before_anything_starts(tmp_p
     assert again.applications[0].own_runs == loaded.applications[0].own_runs
 
 
+UNTIL = {"kind": "until", "width": 0.1, "at_most": 20}
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"stop": {"width": 0.1, "at_most": 2}, "repetitions": 3}, "less than repetitions"),
-        ({"stop": {"width": 1.5, "at_most": 20}}, "stop.width"),
+        ({"strategy": UNTIL | {"at_most": 2}, "repetitions": 3}, "less than repetitions"),
+        ({"strategy": UNTIL | {"width": 1.5}}, "strategy.until.width"),
+        ({"strategy": {"kind": "often"}}, "strategy: .* no possible 'kind': write 'grid'"),
+        ({"strategy": "search"}, "'search' has no keys"),
         ({"budget": {"money": 3}, "prices": None}, "budget.money needs a price table"),
         ({"budget": {"time": "soon"}}, "not a duration"),
         ({"layouts": ["striped", "striped"]}, "named twice"),

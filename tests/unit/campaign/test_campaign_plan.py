@@ -5,7 +5,7 @@ from campaign_fakes import APPLICATION, app, facts, spec
 from measure_fakes import MB, abyss_kernel, phase
 
 from wavetank.campaign.plan import forecast, make_plan, why_not
-from wavetank.campaign.spec import StopRule
+from wavetank.campaign.spec import UntilRule
 from wavetank.cost.prices import load_prices
 from wavetank.model.document.program import FileStep, Program, RepeatStep
 
@@ -153,7 +153,7 @@ def test_a_mapping_of_more_processes_than_cores_is_sorted_out_also_with_few_io_p
 def test_repetitions_default_to_the_fewest_that_can_tell_all_configurations_apart(more, n):
     asked = spec(**{"repetitions": None} | more)
     plan = make_plan(asked, [APPLICATION], [facts("a"), facts("b")])
-    assert (plan.repetitions, plan.most_repetitions) == (n, n)
+    assert (plan.repetitions, plan.schedule.repetitions) == (n, n)
     assert {run.repetition for run in plan.runs} == set(range(n))
 
 
@@ -165,6 +165,6 @@ def test_what_cannot_run_needs_no_repetitions_of_the_others():
 
 
 def test_a_stop_rule_repeats_from_the_fewest_on():
-    rule = StopRule(width=0.05, at_most=20)
-    plan = make_plan(spec(repetitions=None, stop=rule), [APPLICATION], [facts("a"), facts("b")])
-    assert (plan.repetitions, plan.most_repetitions) == (5, 20)
+    rule = UntilRule(kind="until", width=0.05, at_most=20)
+    plan = make_plan(spec(repetitions=None, strategy=rule), [APPLICATION], [facts("a"), facts("b")])
+    assert (plan.repetitions, plan.schedule.repetitions) == (5, 20)

@@ -7,7 +7,7 @@ from search_fakes import search_plan
 from wavetank.application.own import OwnProgram
 from wavetank.campaign.plan import forecast, make_plan
 from wavetank.campaign.schedule import make_schedule
-from wavetank.campaign.spec import ApplicationEntry, SearchRule, StopRule
+from wavetank.campaign.spec import ApplicationEntry, GridRule, SearchRule
 
 THIRD = 1 / 3
 
@@ -84,9 +84,11 @@ def test_parts_end_where_a_result_decides():
 def test_the_plan_counts_what_a_search_takes_at_most():
     asked, plan, _ = search_plan(10)
     ahead = forecast(plan, set(), spent_s={}, prices=None)
-    whole = make_plan(asked.model_copy(update={"search": None}), [APPLICATION], plan.clusters)
-    assert (ahead.n_done, ahead.n_runs, plan.search.n_grid) == (0, 22, len(whole.runs))
-    assert plan.n_measurements == 22
+    whole = make_plan(
+        asked.model_copy(update={"strategy": GridRule(kind="grid")}), [APPLICATION], plan.clusters
+    )
+    assert (ahead.n_done, ahead.n_runs, plan.schedule.n_grid) == (0, 22, len(whole.runs))
+    assert plan.schedule.n_at_most == 22
     of_grid = forecast(whole, set(), spent_s={}, prices=None)
     up_s = sum(cluster.expected_up_s for cluster in plan.clusters)
     share = (ahead.duration_s - up_s) / (of_grid.duration_s - up_s)
@@ -96,26 +98,17 @@ def test_the_plan_counts_what_a_search_takes_at_most():
 def test_rounds_that_an_application_does_not_have_are_not_in_the_plan():
     few = app(abyss_kernel(), "few")
     many = app(abyss_kernel().model_copy(update={"application": "many"}), "many")
-    asked = spec(mappings=("1PxCN",), repetitions=None, search=SearchRule())
+    asked = spec(mappings=("1PxCN",), repetitions=None, strategy=SearchRule(kind="search"))
     plan = make_plan(asked, [few, many], [facts(name) for name in "abcdefghij"])
     assert {run.repetition for run in plan.runs if run.application == "few"} == set(
-        range(plan.search.repetitions)
+        range(plan.schedule.repetitions)
     )
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ({"stop": StopRule(width=0.1, at_most=9), "repetitions": None}, "leave 'stop' out"),
-        (
-            {"add_to_cost": ("idle",), "rank_by": "cost", "prices": "papers-2016"},
-            "leave 'add_to_cost' out",
-        ),
-    ],
-)
-def test_what_does_not_go_with_a_search_is_refused(more, words):
-    with pytest.raises(ValidationError, match=words):
-        spec(**({"search": SearchRule()} | more))
+def test_a_search_does_not_select_by_costs_that_it_does_not_know():
+    more = {"add_to_cost": ("idle",), "rank_by": "cost", "prices": "papers-2016"}
+    with pytest.raises(ValidationError, match="leave 'add_to_cost' out"):
+        spec(strategy=SearchRule(kind="search"), **more)
 
 
 def test_the_application_itself_does_not_go_with_a_search(tmp_path):
@@ -126,4 +119,4 @@ def test_the_application_itself_does_not_go_with_a_search(tmp_path):
         ),
     )
     with pytest.raises(ValidationError, match="leave one of the two out"):
-        spec(search=SearchRule(), applications=entries)
+        spec(strategy=SearchRule(kind="search"), applications=entries)

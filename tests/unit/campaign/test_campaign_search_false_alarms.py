@@ -6,13 +6,13 @@ from identical_families import ALLOWED, N_REPORTS, NOISES, family, lognormal, sa
 from search_fakes import search_plan, walk
 
 from wavetank.campaign.schedule import make_schedule
-from wavetank.campaign.selection import Selection
+from wavetank.campaign.strategy import Search
 
 
 def finals_of(plan, times):
     """Times of the finalists in the final, after a search over clusters with these times, shape (k, repetitions)."""
     rows = {cluster.name: index for index, cluster in enumerate(plan.clusters)}
-    selection = Selection(plan, plan.search, lambda application, cluster, time_s: time_s)
+    selection = Search(plan, lambda application, cluster, time_s: time_s)
     made = walk(plan, selection, lambda run: times[rows[run.cluster], run.repetition])
     finals = {}
     for run in made:
@@ -27,7 +27,7 @@ def test_finalists_of_identical_configurations_are_told_apart_in_5_percent_at_mo
     rng = np.random.default_rng(k)
     _, plan, _ = search_plan(k)
     alarms = sum(
-        says_a_difference(family(finals_of(plan, noise(rng, (k, plan.search.repetitions)))))
+        says_a_difference(family(finals_of(plan, noise(rng, (k, plan.schedule.repetitions)))))
         for _ in range(N_REPORTS)
     )
     assert alarms / N_REPORTS <= ALLOWED
@@ -49,7 +49,7 @@ def test_a_difference_is_found_and_told():
     _, plan, _ = search_plan(12)
     told = 0
     for _ in range(100):
-        times = np.exp(rng.normal(0, 0.03, (12, plan.search.repetitions)))
+        times = np.exp(rng.normal(0, 0.03, (12, plan.schedule.repetitions)))
         times[3] /= 1.3
         told += says_a_difference(family(finals_of(plan, times)))
     assert told >= 90

@@ -6,7 +6,7 @@ from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.plan import forecast, make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
-from wavetank.campaign.spec import Budget, SearchRule
+from wavetank.campaign.spec import Budget, GridRule, SearchRule
 from wavetank.cluster.guests.hypervisors import RATES, RATES_KEY
 from wavetank.compare.comparison import Comparison
 from wavetank.compare.tables.all import comparison_tables
@@ -24,7 +24,7 @@ class Searched:
 
     def __init__(self, folder, time_of=by_letter, deployer=None, **more):
         asked = {
-            "mappings": ("1PxCN",), "repetitions": None, "search": SearchRule(), "side_by_side": True,
+            "mappings": ("1PxCN",), "repetitions": None, "strategy": SearchRule(kind="search"), "side_by_side": True,
         }  # fmt: skip
         self.spec = spec(**(asked | more))
         self.plan = make_plan(self.spec, [APPLICATION], [facts(name) for name in LETTERS])
@@ -217,6 +217,6 @@ def test_a_budget_stops_a_search_where_it_is(tmp_path):
 
 def test_without_the_search_the_rest_of_the_grid_is_measured(tmp_path):
     Searched(tmp_path).run()
-    outcome, comparison = Searched(tmp_path, search=None, repetitions=7).run()
+    outcome, comparison = Searched(tmp_path, strategy=GridRule(kind="grid"), repetitions=7).run()
     assert outcome.n_measured == 70 - 22
     assert len(comparison.configurations) == 10 and comparison.search is None

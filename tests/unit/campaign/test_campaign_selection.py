@@ -16,7 +16,7 @@ def by_letter(run):
 def test_the_better_ones_go_on_and_the_best_are_measured_anew():
     _, plan, selection = search_plan(10)
     made = walk(plan, selection, by_letter)
-    assert len(made) == plan.search.n_at_most == 22
+    assert len(made) == plan.schedule.n_at_most == 22
     assert selection.finalists("ABYSS-P") == (("a", "1PxCN"), ("b", "1PxCN"))
     counted = [run for run in plan.runs if selection.is_counted(run)]
     assert {run.repetition for run in counted} == {2, 3, 4, 5}
@@ -95,14 +95,14 @@ def test_the_baseline_reaches_the_final_whatever_its_place():
     _, plan, selection = search_plan(10, baseline="j")
     made = walk(plan, selection, by_letter)
     assert {place[0] for place in selection.finalists("ABYSS-P")} == {"a", "b", "j"}
-    assert len(made) == plan.search.n_at_most
+    assert len(made) == plan.schedule.n_at_most
 
 
 def test_a_baseline_among_the_best_takes_no_place_more():
     _, plan, selection = search_plan(10, baseline="a")
     made = walk(plan, selection, by_letter)
     assert {place[0] for place in selection.finalists("ABYSS-P")} == {"a", "b"}
-    assert len(made) < plan.search.n_at_most
+    assert len(made) < plan.schedule.n_at_most
 
 
 def test_the_best_that_is_comparable_with_hardware_reaches_the_final_for_no_measurement_more():
@@ -110,7 +110,7 @@ def test_the_best_that_is_comparable_with_hardware_reaches_the_final_for_no_meas
     made = walk(plan, selection, by_letter, guests="abcde")
     # a to d are the best four, a and b the best two: f comes in for d, and then for b
     assert {place[0] for place in selection.finalists("ABYSS-P")} == {"a", "f"}
-    assert len(made) == plan.search.n_at_most == 22
+    assert len(made) == plan.schedule.n_at_most == 22
     assert [(each.measured, each.went_on) for each in selection.rounds] == [(10, 4), (4, 2)]
     kept = {each.cluster: each.incomparable_kept for each in selection.dropped}
     assert kept == dict(zip("bcdeghij", (0, 0, 0, 0, 3, 3, 3, 3), strict=True))
@@ -141,9 +141,9 @@ def test_the_cheapest_go_on_where_costs_are_asked_for():
 
 
 def test_what_a_store_holds_beyond_the_search_is_no_part_of_it():
-    _, plan, selection = search_plan(10, search=SearchRule(finalists=2))
+    _, plan, selection = search_plan(10, strategy=SearchRule(kind="search", finalists=2))
     for run in plan.runs:  # a full grid was measured before
         selection.learn(run.key, by_letter(run))
     parts = [run for run in plan.runs if selection.is_part(run)]
-    assert len(parts) == plan.search.n_at_most
+    assert len(parts) == plan.schedule.n_at_most
     assert {run.cluster for run in plan.runs if selection.is_counted(run)} == {"a", "b"}

@@ -17,7 +17,7 @@ from wavetank.campaign.slurm.queue import (
     check_options,
 )
 from wavetank.campaign.slurm.task import TaskFolder
-from wavetank.campaign.spec import Budget, SearchRule, StopRule
+from wavetank.campaign.spec import Budget, SearchRule, UntilRule
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import MeasurementError
 from wavetank.measure.perform import RawOutput
@@ -171,7 +171,7 @@ def test_each_round_holds_every_cluster_and_mapping_once(run):
 @pytest.mark.parametrize("end", ["COMPLETED", "FAILED"])
 def test_a_search_submits_a_round_when_the_one_before_is_decided(run, end):
     slurm = FakeSlurm({3: end}, limit=8)
-    asked = spec(mappings=("1PxCN",), repetitions=None, search=SearchRule())
+    asked = spec(mappings=("1PxCN",), repetitions=None, strategy=SearchRule(kind="search"))
     outcome, entries, _, _ = run(slurm, asked, *"abcdefghij")
     n_failed = int(end == "FAILED")
     assert (outcome.n_measured, outcome.n_failed) == (22 - n_failed, n_failed)
@@ -257,7 +257,9 @@ def test_a_controller_that_is_away_for_a_while_is_waited_for(run):
 
 
 def test_what_a_stop_rule_makes_needless_is_cancelled_or_never_submitted(run):
-    asked = spec(repetitions=2, stop=StopRule(width=0.5, at_most=10), mappings=("1PxCN",))
+    asked = spec(
+        repetitions=2, strategy=UntilRule(kind="until", width=0.5, at_most=10), mappings=("1PxCN",)
+    )
     slurm = FakeSlurm()
     _, entries, failures, _ = run(slurm, asked, "a")
     # equal repetitions: two are enough, the third was running when the second ended

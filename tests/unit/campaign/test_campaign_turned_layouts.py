@@ -12,12 +12,12 @@ from measure_fakes import FakePerformer, phase_result, replay_result
 from wavetank.campaign.clusters import read_cluster, specs_of
 from wavetank.campaign.comparison import compare_campaign
 from wavetank.campaign.knobs import knobs_of
-from wavetank.campaign.limits import _pairs
 from wavetank.campaign.load import keep_copies, load_campaign
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import read_campaign
+from wavetank.campaign.strategy import pairs_of
 from wavetank.campaign.turned_clusters import LONGEST_NAME, turned
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.compare.tables.all import comparison_tables
@@ -226,7 +226,7 @@ def test_the_change_that_gains_most_may_be_of_the_layout(tmp_path, kernel):
         f"on {comparison.titles['gluster']} with 1PxCN"
     )
     # Two of the application; with larger requests on each; on the second cluster three variants with it and each other.
-    assert len(_pairs(loaded.spec, plan)) == comparison.family.n_pairs == 1 + 1 + 6
+    assert len(pairs_of(loaded.spec, plan)) == comparison.family.n_pairs == 1 + 1 + 6
     rows = {table.key: table.records() for table in comparison_tables(comparison)}
     (row,) = [each for each in rows["what_if"] if each["setting"] == "stripe-size=4MiB"]
     assert (row["of"], row["before"], row["after"]) == ("layout", "default", "4 MiB")

@@ -8,13 +8,13 @@ from measure_fakes import FakePerformer, phase_result, replay_result
 
 from wavetank.campaign.clusters import read_cluster
 from wavetank.campaign.comparison import compare_campaign
-from wavetank.campaign.limits import _pairs
 from wavetank.campaign.load import keep_copies, load_campaign, with_variants
 from wavetank.campaign.plan import make_plan, why_not
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import read_campaign
 from wavetank.campaign.store import Failure
+from wavetank.campaign.strategy import pairs_of
 from wavetank.campaign.variant_files import space_needed
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.compare.tables.all import comparison_tables
@@ -135,7 +135,7 @@ def test_variants_are_of_the_family_of_comparisons_at_their_own_place_only(tmp_p
     _, comparison = setting.run()
     # Two configurations of the application with each other, and it with its variant on each of two clusters.
     assert comparison.family.n_pairs == 3
-    assert len(_pairs(setting.spec, setting.plan)) == 3
+    assert len(pairs_of(setting.spec, setting.plan)) == 3
     without = Setting(tmp_path / "s", kernel, faster, what_if=False)
     _, comparison = without.run()
     assert comparison.family.n_pairs == 1 and comparison.what_if == ()
@@ -266,7 +266,7 @@ def test_a_wrong_value_of_a_knob_is_refused_before_anything_starts(tmp_path, ker
 
 def test_a_search_has_no_variants(tmp_path, kernel):
     with pytest.raises(SpecError, match="search first"):
-        read_campaign(write_campaign(tmp_path, kernel, what_if=True, search={"method": "halving"}))
+        read_campaign(write_campaign(tmp_path, kernel, what_if=True, strategy={"kind": "search"}))
 
 
 def test_programs_that_are_no_replay_have_no_variants(tmp_path, kernel):

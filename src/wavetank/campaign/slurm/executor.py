@@ -207,7 +207,8 @@ def _look(slurm: QueuedCampaign) -> bool:
     needless = {
         job_id
         for task, (run, job_id) in slurm.under_way.items()
-        if run.key in slurm.progress.rules.not_needed and queued.get(task, _NONE).state == "PENDING"
+        if run.key in slurm.progress.strategy.not_needed
+        and queued.get(task, _NONE).state == "PENDING"
     }
     slurm.queue.cancel(needless)
     return changed

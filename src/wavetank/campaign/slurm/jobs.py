@@ -61,7 +61,7 @@ class QueuedCampaign:
         """Whether a measurement is to be submitted now."""
         return (
             not self.progress.is_over(run)
-            and self.progress.rules.is_ready(run)
+            and self.progress.strategy.is_ready(run)
             and run.key not in self.set_aside
             and task_id(run.key) not in self.under_way
         )

@@ -81,7 +81,7 @@ def test_what_is_over_is_told_from_what_was_stopped(ending, sentence) -> None:
 
 def test_a_campaign_with_a_stop_rule_says_whether_it_is_over(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("wavetank.cluster.deploy.check", lambda spec: [])
-    write_campaign(tmp_path, stop={"width": 0.05, "at_most": 6})
+    write_campaign(tmp_path, strategy={"kind": "until", "width": 0.05, "at_most": 6})
     folder = measure_some(tmp_path, 3)
     follower = Follower(folder)
     assert follower.look().sentence == (
