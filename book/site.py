@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from book import interface, links, notebooks, schemas
+from book import commands, interface, links, notebooks, schemas
 from book.errors import BookError
 from book.navigation import INDEX, Part, page_toml, parts_of
 from book.pages import Copies, notebooks_of, pages_of
@@ -18,7 +18,12 @@ HERE = Path(__file__).parent
 CONFIGURATION = "zensical.toml"  # by which a folder of a book is known again
 FILES = {"style.css": "style.css", "iframe-worker.js": "vendor/iframe-worker/shim.js"}
 MOST_SAID = 20  # mistakes of one kind are often on every page
-HOME, PYTHON = Path("README.md"), Path("docs/reference/python.md")
+HOME = Path("README.md")
+# Pages that the program itself goes on with.
+WRITTEN = {
+    Path("docs/reference/python.md"): interface.signatures,
+    Path("docs/reference/commands.md"): commands.sections,
+}
 
 
 def build(root: Path, output: Path) -> Path:
@@ -47,8 +52,10 @@ def build(root: Path, output: Path) -> Path:
     copies = Copies(root, pages, {".schema.json": schemas.page, ".ipynb": notebooks.page})
     for page in pages_of(root):
         copies.add(page)
-    with (pages / PYTHON).open("a", encoding="utf-8") as page_of_python:
-        page_of_python.write(interface.signatures())
+    for page, rest in WRITTEN.items():
+        if (pages / page).exists():
+            with (pages / page).open("a", encoding="utf-8") as written:
+                written.write(rest())
     for name, file in FILES.items():
         shutil.copyfile(HERE / file, pages / name)
     _run(output)

@@ -25,6 +25,8 @@ def test_the_book_is_whole(tmp_path: Path) -> None:
     schema = (site / "docs/reference/schemas/campaign-spec.schema.json.html").read_text()
     assert "<code>repetitions</code>" in schema  # a key has a paragraph
     assert "Trace.events(" in (site / "docs/reference/python.html").read_text()
+    commands = (site / "docs/reference/commands.html").read_text()
+    assert "--split-at-communication" in commands and "wavetank cluster up" in commands
     example = (site / "examples/aws/campaign.yaml.html").read_text()
     assert "clusters" in example  # shown on a page of its own
     for notebook in ("look-at-a-log", "compare-two-runs", "from-campaign-to-figure"):
