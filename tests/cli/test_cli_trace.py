@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from commands_here import COMMANDS, run_here
+from commands_here import run_here as run
 from waiting import HANG_S, until
 from wavetank import native
 from wavetank.trace.events import unfold
@@ -26,14 +26,10 @@ WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 WRITER = "open('out.bin', 'wb', buffering=0).write(b'x' * 1000)"
 
 
-def run(
-    where: Path, *arguments: str, env: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
-    if arguments[0] in COMMANDS and env is None:
-        return run_here(where, *arguments)
+def run_apart(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own, where what the traced program prints is looked at."""
     return subprocess.run(
-        [*WAVETANK, *arguments], cwd=where, capture_output=True, text=True, timeout=HANG_S, check=False,
-        env={**os.environ, **(env or {})},
+        [*WAVETANK, *arguments], cwd=where, capture_output=True, text=True, timeout=HANG_S, check=False
     )  # fmt: skip
 
 
@@ -44,7 +40,7 @@ def _built() -> None:
 
 
 def test_a_run_is_recorded_and_said_on_standard_error_only(tmp_path: Path) -> None:
-    done = run(
+    done = run_apart(
         tmp_path, "trace", "-o", "t", "--", sys.executable, "-c", WRITER + "; print('hello')"
     )
     assert done.returncode == 0, done.stderr

@@ -489,18 +489,12 @@ def see_one_is_there(folder):
         assert store.open_intents() == ()
 
 
-def test_a_kill_at_any_point_brings_no_servers_up_twice_and_forgets_none(tmp_path):
-    whole = tmp_path / "whole"
-    whole.mkdir()
-    n = story(whole)
-    see_one_is_there(whole)
-    assert n > 60
-    for point in range(1, n + 1):
-        folder = tmp_path / str(point)
-        folder.mkdir()
-        assert ended(lambda: story(folder, point)) == KILLED, point  # noqa: B023 - called at once
-        assert ended(lambda: story(folder)) == DONE, point  # noqa: B023
-        see_one_is_there(folder)
+@pytest.mark.parametrize("part", [0.1, 0.35, 0.6, 0.85])
+def test_a_kill_brings_no_servers_up_twice_and_forgets_none(tmp_path, part):
+    """At one of some points: test_service_kill_all.py kills at each."""
+    assert ended(lambda: story(tmp_path, int(part * 60))) == KILLED
+    assert ended(lambda: story(tmp_path)) == DONE
+    see_one_is_there(tmp_path)
 
 
 def test_kills_one_after_the_other_leave_no_servers(tmp_path):
