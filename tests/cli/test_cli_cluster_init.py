@@ -6,11 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from click.testing import CliRunner, Result
 
 from wavetank.cli.main import cli
-from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import UsageError
 
 
@@ -33,26 +31,6 @@ def test_what_is_asked_for_is_in_the_file_and_plan_takes_it() -> None:
     assert [node["node"] for node in nodes] == ["c1", "c2", "c3", "c4", "io1", "io2"]
     assert [node["instance"] for node in nodes] == ["c5.large"] * 4 + ["i3.large"] * 2
     assert nodes[0]["network_bytes_per_s"] == 93_750_000
-
-
-@pytest.mark.parametrize("kind", ["nfs", "glusterfs", "cephfs", "orangefs", "gateway", "none"])
-def test_every_key_has_a_comment_with_its_default(kind: str) -> None:
-    done = run("init", "--instance", "c5.large", "--file-system", kind)
-    assert done.exit_code == 0, done.output
-    for line in done.stdout.splitlines():
-        if ":" in line.partition("#")[0]:
-            before, comment, after = line.partition(" # ")
-            assert comment, line
-            if before.partition(":")[2].strip():  # a value
-                assert "default" in after, line
-
-
-@pytest.mark.parametrize("instance", ["c5.large", "i3.large", "c3.large", "m5.24xlarge"])
-def test_the_values_are_those_that_a_name_alone_has(instance: str) -> None:
-    body = yaml.safe_load(run("init", "--instance", instance).stdout)
-    written = ClusterSpec.model_validate(body)
-    body["instance"] = {"name": instance}
-    assert ClusterSpec.model_validate(body).sha256() == written.sha256()
 
 
 def test_a_file_is_never_replaced(tmp_path: Path) -> None:
@@ -82,11 +60,6 @@ def test_what_makes_no_cluster_is_refused(tmp_path: Path) -> None:
         assert done.exception is not None
         assert said in str(done.exception), done.output
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_cluster_has_the_file_s_name() -> None:
-    assert run("init", "--instance", "c5.large", "-o", "My Lab_2.yaml").exit_code == 0
-    assert yaml.safe_load(Path("My Lab_2.yaml").read_text())["name"] == "my-lab-2"
 
 
 def test_limits_that_this_machine_cannot_hold_are_said() -> None:

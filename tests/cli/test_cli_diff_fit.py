@@ -49,14 +49,6 @@ def test_models_that_differ_give_status_3_and_say_where(models: Path) -> None:
     assert weights == dict.fromkeys(range(1, 6), 2.0)
 
 
-def test_ratios_are_short_for_people(models: Path) -> None:
-    body = json.loads((models / "m4.json").read_text())
-    body["app_st"] = body["app_st"] // 3 + 1  # 42667: a ratio without end
-    (models / "third.json").write_text(json.dumps(body))
-    _, text = run(diff.command, "m4.json", "third.json")
-    assert " 0.3333\n" in text
-
-
 def test_fit_prints_functions_of_np(models: Path) -> None:
     _, text = run(fit.command, "m2.json", "m4.json", "m8.json", "--format", "json")
     rows = {
@@ -73,17 +65,6 @@ def test_fit_writes_the_model_of_a_run_that_never_was(models: Path) -> None:
     model = Model.read(models / "m64.json")
     assert (model.n_ranks, model.app_st, model.source) == (64, 64 * 32_000, "extrapolated")
     assert [one.path for one in model.provenance.inputs] == ["m2.json", "m4.json", "m8.json"]
-
-
-def test_a_formula_that_one_run_checks_is_printed_as_not_sure(models: Path) -> None:
-    _, text = run(fit.command, "m2.json", "m4.json", "--format", "json")
-    rows = {
-        (row["ph_id"], row["field"]): row
-        for row in json.loads(text)["fields_by_number_of_processes"]
-    }
-    assert rows[None, "app_st"]["function"].startswith("not sure: one run alone checks 32000 * np")
-    assert rows[None, "app_st"]["runs_left_to_check"] is None
-    assert rows[1, "rs"]["function"] == "1000"
 
 
 def test_programs_named_by_their_process_counts_are_one_by_name(models: Path) -> None:
@@ -126,8 +107,3 @@ def test_a_name_with_blanks_is_one_file_in_application_and_replay(models: Path) 
 def test_an_output_without_a_process_count_is_a_usage_error(models: Path) -> None:
     with pytest.raises(UsageError, match="--np"):
         run(fit.command, "m2.json", "m4.json", "-o", "x.json")
-
-
-def test_one_model_cannot_be_fitted(models: Path) -> None:
-    with pytest.raises(ModelError, match="two process counts"):
-        run(fit.command, "m2.json")

@@ -45,11 +45,6 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def changed(study: Path, **more: object) -> Path:
-    study.write_text(yaml.safe_dump(yaml.safe_load(study.read_text()) | more))
-    return study
-
-
 def test_a_plan_is_printed_and_nothing_is_made(study: Path) -> None:
     result = invoke(study, "--dry-run", "--format", "json")
     assert result.exit_code == 0, result.output
@@ -60,13 +55,6 @@ def test_a_plan_is_printed_and_nothing_is_made(study: Path) -> None:
         ("together", "c1 c2"),
     }
     assert not (study.parent / "results").exists()
-
-
-def test_a_plan_of_nothing_fails_with_the_reason(study: Path) -> None:
-    groups = [{"name": name, "clients": 40, "objects": {}} for name in ("one", "two")]
-    result = invoke(changed(study, groups=groups), "--dry-run")
-    assert result.exit_code == 1
-    assert "needs 40 compute nodes" in result.output or "need 80 compute nodes" in result.output
 
 
 def test_a_study_that_is_stopped_says_what_is_kept_and_how_to_go_on(
@@ -120,14 +108,6 @@ def test_a_report_does_not_need_the_comparison(study: Path, tmp_path: Path) -> N
     assert "Slowdown" in printed.stdout, printed.output
     (part,) = json.loads(page.read_text())["applications"]
     assert {row["group"] for row in part["tables"]["study-rates"]} == {"one", "two"}
-
-
-def test_the_duration_can_be_given(study: Path) -> None:
-    result = invoke(study, "--dry-run", "--duration", "to completion", "--format", "json")
-    assert {row["duration_s"] for row in json.loads(result.stdout)["plan"]} == {None}
-    wrong = invoke(study, "--dry-run", "--duration", "-1")
-    assert wrong.exit_code == 1
-    assert "is not a duration" in str(wrong.exception)
 
 
 @pytest.mark.parametrize("name", ["slides.yaml", "quick.yaml"])

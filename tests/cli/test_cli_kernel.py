@@ -91,58 +91,11 @@ def test_kernel_prints_json_of_every_table(tmp_path):
     assert [row["ph_ids"] for row in body["ior"]] == [[1, 2, 3], [4]]
 
 
-def ior_rows(tmp_path: Path, *options: object) -> list[dict[str, object]]:
-    km.written(km.btio(3), tmp_path)
-    printed = run(
-        kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--approximate", "--format", "json",
-        *options,
-    )  # fmt: skip
-    assert printed.exit_code == 0
-    rows: list[dict[str, object]] = json.loads(printed.stdout)["ior"]
-    return rows
-
-
-def test_ior_lines_name_their_files_in_the_directory_under_test(tmp_path):
-    rows = ior_rows(tmp_path, "--ior-directory", "/mnt/my storage")
-    assert rows
-    assert all(str(row["command"]).endswith(" -o '/mnt/my storage/btio.full.out'") for row in rows)
-    # What is kept is relative to wherever the kernel runs.
-    assert all(line.command.endswith(" -o ./btio.full.out") for line in Kernel.read(tmp_path / "k.json").ior)  # fmt: skip
-
-
-def test_a_line_that_makes_an_input_comes_before_the_one_that_reads_it(tmp_path):
-    km.written(km.abyss(1_000_000), tmp_path)
-    printed = run(
-        kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--format", "json"
-    )
-    rows = json.loads(printed.stdout)["ior"]
-    assert [(row["ph_ids"], row["before"]) for row in rows] == [
-        ([1], True),
-        ([1], False),
-        ([2], True),
-        ([2], False),
-    ]
-    assert " -w " in rows[0]["command"] and " -r " in rows[1]["command"]
-
-
 def test_kernel_of_a_damaged_model_is_an_error_that_names_it(tmp_path):
     (tmp_path / "model.json").write_text('{"schema": "wavetank.model/1"')
     result = run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", ok=False)
     assert isinstance(result.exception, ModelError) and "model.json" in str(result.exception)
     assert not (tmp_path / "k.json").exists()
-
-
-def test_the_papers_dialect_is_an_option(tmp_path):
-    km.written(km.abyss(1_000_000), tmp_path)
-    result = run(
-        kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json", "--ior-version", "2.10"
-    )
-    assert "./IOR -r -N 1 -a POSIX" in result.stdout
-
-
-def test_fidelity_of_a_kernel_with_its_model_is_exact(made):
-    result = run(fidelity.command, made / "kernel.json", made / "model.json")
-    assert result.exit_code == 0 and "Exact." in result.stdout
 
 
 def test_fidelity_outside_of_the_tolerance_ends_with_3(made):
@@ -158,15 +111,6 @@ def test_fidelity_outside_of_the_tolerance_ends_with_3(made):
     assert result.exit_code == 3
     body = json.loads(result.stdout)
     assert body["within_tolerance"] is False and "Refused" in body["differences"][0]["what"]
-
-
-def test_fidelity_within_the_tolerance_ends_with_0(tmp_path):
-    km.written(km.abyss(1_000_000), tmp_path)
-    run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "kernel.json")
-    arguments = (tmp_path / "kernel.json", tmp_path / "model.json", "--of", "ior", "--tolerance")
-    # 122 of 123 operations: 0.81 %
-    assert run(fidelity.command, *arguments, "0.8").exit_code == 3
-    assert run(fidelity.command, *arguments, "0.9").exit_code == 0
 
 
 def test_replay_prepares_performs_and_writes_a_result(made, root):

@@ -56,11 +56,6 @@ def test_a_mapping_that_nodes_have_no_cores_for_is_refused_before_anything_is_pl
     assert faked.calls == []
 
 
-def test_more_processes_than_cores_can_be_asked_for(tmp_path, faked):
-    assert call(tmp_path, "--mapping", "9PxCN", "--oversubscribe").exit_code == 0
-    assert len(faked.calls) == 1
-
-
 def test_an_output_that_cannot_be_written_is_refused_before_the_measurement(tmp_path, faked):
     with pytest.raises(WavetankError, match="cannot write"):
         call(tmp_path, "--mapping", "2PxCN", "-o", tmp_path / "none" / "m.json")
@@ -106,29 +101,6 @@ def test_how_far_it_is_is_told_by_the_bytes_that_its_ranks_have_moved(
     last = [line for line in lines if line.get("what", "").startswith("measuring")][-1]
     assert (last["state"], last["unit"], last["total"]) == ("ended", "B", n_runs * whole)
     assert last["done"] == (n_runs - 1) * whole + int(0.99 * whole)
-
-
-def test_the_io_time_is_told_with_its_parts(tmp_path, faked):
-    (row,) = json.loads(call(tmp_path, "--mapping", "2PxCN", "--format", "json").stdout)["io_time"]
-    assert row["io_time_s"] == row["data_s"] + row["metadata_s"] + row["flush_s"]
-    assert row["not_on_disk_bytes"] == 0
-
-
-def test_the_last_table_is_of_all_phases_together(tmp_path, faked):
-    body = json.loads(call(tmp_path, "--mapping", "2PxCN", "--format", "json").stdout)
-    # 2 readers of 27 MB and 4 writers of 20,000 B: 54.08 MB. Requests of 8191 B and of 4096 B: 2 x 3296 + 4 x 4.
-    # Reads are at once in 1 s, writes at once in 0.1 s.
-    (row,) = body["totals"]
-    assert (row["bytes"], row["operations"]) == (54_080_000, 6608)
-    assert row["rate_bytes_per_s"] == pytest.approx(54_080_000 / 1.1)
-    assert row["io_time_s"] == body["io_time"][0]["io_time_s"]
-    assert list(body)[-1] == "totals"
-
-
-def test_the_totals_alone_are_one_row_of_csv(tmp_path, faked):
-    head, row = call(tmp_path, "--mapping", "2PxCN", "--table", "totals").stdout.splitlines()
-    assert head == "bytes,operations,io_time_s,rate_bytes_per_s,iops"
-    assert row.startswith("54080000,6608,1.1,")
 
 
 def test_a_table_that_measure_does_not_print_is_refused_before_the_measurement(tmp_path, faked):

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from applications import bt_io, madbench2
+from applications import madbench2
 from click.testing import CliRunner, Result
 from fold_builder import Event, trace_of
 
 from wavetank.cli import model as model_command
 from wavetank.cli import schema, show
-from wavetank.errors import DocumentError, ModelError, TraceError, UsageError
+from wavetank.errors import DocumentError, ModelError, TraceError
 from wavetank.model.document.model import Model
 from wavetank.trace.schema import FileView
 
@@ -66,13 +66,6 @@ def test_json_holds_the_application_file_and_phase_tables(model: Run) -> None:
     assert (phase["rs"], phase["disp"], phase["ph_nrep"]) == ([4096], [4096], 10)
 
 
-def test_a_series_is_one_line_for_people_and_all_its_phases_in_json(model: Run) -> None:
-    events, views = bt_io(12, 4, steps=5)
-    text = model(events, views=views).stdout
-    assert "1-5 " in text
-    assert len(json.loads(model(events, "--format", "json", views=views).stdout)["phases"]) == 6
-
-
 def test_communication_parts_phases_where_it_is_asked_to(model: Run) -> None:
     events = [Event(0, "pwrite", offset=i * 10, size=10, communication=1) for i in range(5)]
 
@@ -83,15 +76,6 @@ def test_communication_parts_phases_where_it_is_asked_to(model: Run) -> None:
     assert n_phases("--split-at-communication", "both") == 5
 
 
-def test_exact_asks_for_equal_sizes(model: Run) -> None:
-    events = [
-        Event(0, "pwrite", offset=i * 1000, size=size)
-        for i, size in enumerate([100] * 4 + [110] * 4)
-    ]
-    assert len(json.loads(model(events, "--format", "json").stdout)["phases"]) == 1
-    assert len(json.loads(model(events, "--format", "json", "--exact").stdout)["phases"]) == 2
-
-
 def test_a_trace_without_data_has_phases_of_calls_and_one_without_calls_is_refused(
     model: Run,
 ) -> None:
@@ -100,11 +84,6 @@ def test_a_trace_without_data_has_phases_of_calls_and_one_without_calls_is_refus
     )
     with pytest.raises(ModelError, match="no I/O at all"):
         model([])
-
-
-def test_an_unknown_level_is_a_usage_error(model: Run) -> None:
-    with pytest.raises(UsageError, match="no level"):
-        model(WRITES, "--levels", "posix,nfs")
 
 
 def test_a_window_that_is_none_is_refused(model: Run) -> None:

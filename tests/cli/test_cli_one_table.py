@@ -14,8 +14,6 @@ from click.testing import CliRunner, Result
 from measure_fakes import abyss_kernel
 
 from wavetank.cli.main import cli
-from wavetank.cli.output import print_tables, prints
-from wavetank.cli.show import DOCUMENT
 from wavetank.errors import UsageError
 
 
@@ -42,19 +40,6 @@ def test_a_table_alone_is_csv_with_a_header_and_nothing_else() -> None:
     assert list(rows[0]) == list(_phases()[0])
     assert "# " not in printed
     assert "" not in printed.splitlines()  # what parts tables
-
-
-def test_the_format_that_is_asked_for_is_that_of_the_table_alone() -> None:
-    assert show("--table", "phases", "--format", "csv").stdout == show("--table", "phases").stdout
-    assert json.loads(show("--format", "json", "--table", "phases").stdout) == {"phases": _phases()}
-    lines = show("--format", "table", "--table", "phases").stdout.splitlines()
-    assert lines[0] == "Phases"
-    assert "Files" not in lines
-
-
-def test_without_a_name_all_tables_are_printed_for_people() -> None:
-    lines = show().stdout.splitlines()
-    assert {"Files", "Phases"} <= set(lines)
 
 
 def test_a_name_that_was_not_printed_is_refused_with_those_that_were() -> None:
@@ -87,16 +72,6 @@ def test_a_table_without_rows_this_time_is_its_header(tmp_path: Path) -> None:
     assert "note: --table: 'cost_until_the_ttl' has no rows" in found.stderr
 
 
-def test_a_table_that_a_command_prints_and_does_not_declare_is_an_error() -> None:
-    @click.command()
-    @prints(lambda: ())
-    def undeclared(output_format: str) -> None:
-        print_tables([DOCUMENT.table([])], output_format)
-
-    with pytest.raises(ValueError, match="does not declare what it prints: document"):
-        CliRunner().invoke(undeclared, [], catch_exceptions=False)
-
-
 def _commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
     context = click.Context(group)
     for name in group.list_commands(context):
@@ -105,13 +80,3 @@ def _commands(group: click.Group, before: str = "") -> Iterator[tuple[str, click
             yield from _commands(found, f"{before}{name} ")
         elif found is not None:
             yield before + name, found
-
-
-def test_every_command_whose_tables_have_a_format_prints_one_alone() -> None:
-    options = {
-        name: {option for parameter in found.params for option in parameter.opts}
-        for name, found in _commands(cli)
-    }
-    printing = [name for name, found in options.items() if "--format" in found]
-    others = [name for name in printing if "--table" not in options[name]]
-    assert others == ["plot", "report"]  # their formats are those of files

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_layout import see_that_it_fits
-from wavetank.cli.grid import lay_out, wrapped
-from wavetank.cli.output import MOST_SHOWN, print_tables, say
+from wavetank.cli.grid import lay_out
+from wavetank.cli.output import MOST_SHOWN, print_tables
 from wavetank.cli.show import DOCUMENT
 from wavetank.cli.table_schema import DEFINITIONS
 from wavetank.kernel.tables.lines import NOT_BY_IOR
@@ -37,23 +37,12 @@ def test_people_see_the_first_rows_of_a_long_table_and_how_many_more_there_are(
     assert "1,234 more rows are in --format json and csv" in printed
 
 
-def test_a_table_that_is_not_long_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
-    print_tables([DOCUMENT.table((f"f{n}", n) for n in range(MOST_SHOWN))], "table")
-    assert "more rows" not in capsys.readouterr().out
-
-
 def test_json_and_csv_hold_all_rows(capsys: pytest.CaptureFixture[str]) -> None:
     print_tables([LONG], "json")
     assert len(json.loads(capsys.readouterr().out)["document"]) == MOST_SHOWN + 1234
     print_tables([LONG], "csv")
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert rows[-1] == [f"f{MOST_SHOWN + 1233}", str(MOST_SHOWN + 1233)]
-
-
-@pytest.mark.parametrize("output_format", ["table", "json", "csv"])
-def test_results_with_one_key_are_an_error_in_every_format(output_format: str) -> None:
-    with pytest.raises(ValueError, match="two results have the key document in JSON"):
-        print_tables([LONG, LONG], output_format)
 
 
 @pytest.fixture
@@ -83,13 +72,6 @@ def test_a_pipe_gets_whole_lines_however_wide(capsys: pytest.CaptureFixture[str]
     assert COMMAND * 3 in capsys.readouterr().out
 
 
-def test_captions_wrap_between_words_too(printed_at_80) -> None:
-    caption = "word " * 40
-    lines = printed_at_80(DOCUMENT.table([("a", 1)], caption=caption.strip()))
-    assert max(map(len, lines)) <= 80
-    assert " ".join(lines[3:]).split() == caption.split()
-
-
 def test_numbers_stay_with_their_units_and_at_the_right() -> None:
     rows = [["a b", "27,120,000 B (25.9 MiB)", "1.17 s (1.16\N{EN DASH}1.18 s)"]] * 2
     body = lay_out(["Name", "Bytes", "Time"], [False, True, True], rows, 34).body
@@ -108,29 +90,6 @@ def test_words_too_wide_to_stand_side_by_side_make_a_block_of_each_row() -> None
         "Id    1", f"File  {path}", f"Node  {path}", "",
         "Id    2", "File  x", "Node  y",
     )  # fmt: skip
-
-
-def test_columns_without_any_value_are_named_under_a_table_that_does_not_fit_otherwise() -> None:
-    rows = [["c5.xlarge", "\N{EN DASH}", "100.0 MB/s"], ["c5.large", "\N{EN DASH}", "9.0 MB/s"]]
-    titles = ["Type", "Disk", "Network"]
-    assert lay_out(titles, [False, True, True], rows, 27).head == ("Type       Disk     Network",)
-    found = lay_out(titles, [False, True, True], rows, 26)
-    assert (found.head, found.body) == (
-        ("Type          Network",),
-        ("c5.xlarge  100.0 MB/s", "c5.large     9.0 MB/s", "\N{EN DASH} in all rows: Disk"),
-    )
-
-
-def test_a_word_longer_than_the_terminal_is_left_whole() -> None:
-    path = "/scratch/" + "x" * 100
-    found = lay_out(["Id", "File"], [True, False], [["1", path]], 80)
-    assert found.body == ("Id    1", "File", f"  {path}")
-
-
-def test_a_row_is_a_block_where_columns_side_by_side_would_take_more_lines() -> None:
-    rows = [[COMMAND, COMMAND, COMMAND]]
-    found = lay_out(["One", "Two", "Three"], [False] * 3, rows, 60)
-    assert found.head == () and len(found.body) == 6
 
 
 WORDS = st.text("abc\N{CJK UNIFIED IDEOGRAPH-6F22}-/,.", min_size=1, max_size=30)
@@ -181,17 +140,6 @@ def test_every_table_fits_every_terminal_and_no_word_is_cut_or_lost(
 ) -> None:
     see_that_it_fits(table, width)
     see_that_it_fits(table, None)
-
-
-def test_sentences_beside_tables_break_between_words_too(printed_at_80, capsys) -> None:
-    printed_at_80()
-    say("note: " + "word " * 30 + "end")
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= 80 and " ".join(lines).count("word") == 30
-
-
-def test_wrapped_text_keeps_its_paragraphs() -> None:
-    assert wrapped("one two three\nfour", 8) == ["one two", "three", "four"]
 
 
 def test_what_would_steer_a_terminal_is_not_passed_on() -> None:

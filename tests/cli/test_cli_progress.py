@@ -49,24 +49,6 @@ def test_a_log_has_a_line_now_and_then(clock, capsys):
     ]
 
 
-def test_what_is_over_soon_says_nothing_unless_it_is_to(clock, capsys):
-    show_steps("lines")
-    with doing("making the model", 4, "steps") as making, doing("measuring", say=True):
-        making.at(2)
-    assert capsys.readouterr().err == "[   0.0 s] measuring\n"
-
-
-def test_how_long_it_still_takes_is_told_once_a_hundredth_is_done(clock, capsys):
-    show_steps("json")
-    with doing("measuring", 1000, "B") as measuring:
-        for done in (9, 10):
-            clock[0] += 5
-            measuring.at(done)
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
-    # After 10 s ten bytes of a thousand are moved: 990 take 99 times as long.
-    assert [line["left_s"] for line in lines] == [None, None, 990.0, 990.0]
-
-
 def test_measurements_are_told_each_with_the_plans_estimate(clock, capsys):
     show_steps("auto")  # no terminal
     with Progress("abyss") as progress:
@@ -91,19 +73,6 @@ def test_programs_get_an_object_a_line(clock, capsys):
         "time_s": 10.0, "event": "progress", "state": "going", "what": "reading big.log", "done": 400 * 2**20,
         "total": 1000 * 2**20, "unit": "B", "elapsed_s": 10.0, "left_s": 15.0,
     }  # fmt: skip
-
-
-def test_what_ends_out_of_turn_is_still_ended(clock, capsys):
-    show_steps("json")
-    outer, inner = doing("outer").__enter__(), doing("inner").__enter__()
-    outer.end()
-    inner.end()
-    inner.end()
-    ended = [json.loads(line) for line in capsys.readouterr().err.splitlines()][2:]
-    assert [(line["what"], line["state"]) for line in ended] == [
-        ("outer", "ended"),
-        ("inner", "ended"),
-    ]
 
 
 def test_a_terminal_has_one_line_that_is_rewritten():
@@ -144,18 +113,6 @@ def test_lines_of_a_log_tell_how_many_bytes_were_read(tmp_path, capsys, kind):
     told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     assert told[0]["total"] == path.stat().st_size and told[-1]["state"] == "ended"
     assert 0 < told[-1]["done"] <= told[-1]["total"]
-
-
-@pytest.mark.parametrize("command", [["model", "-o", "m.json"], ["show"]])
-def test_a_text_log_is_read_once_and_says_so_once(tmp_path, monkeypatch, capsys, command):
-    line = '7 1700000000.100000 pwrite64(3</data/f>, "", 8, 64) = 8 <0.000005>\n'
-    (tmp_path / "a.log").write_text(line * 25_000)
-    monkeypatch.chdir(tmp_path)
-    main.cli.main(["--progress", "json", *command, "a.log"], standalone_mode=False)
-    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line[0] == "{"]
-    told = [line for line in lines if line.get("what") == "reading a.log"]
-    assert [line["state"] for line in told if line["state"] != "going"] == ["begun", "ended"]
-    assert told[-1]["total"] == len(line) * 25_000 and told[-1]["unit"] == "B"
 
 
 @pytest.mark.parametrize(

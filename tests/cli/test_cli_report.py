@@ -62,12 +62,6 @@ def test_plot_writes_every_kind_and_prints_their_names(model, tmp_path) -> None:
     assert all(Path(name).read_text().startswith("<?xml") for name in result.stdout.split())
 
 
-def test_plot_writes_one_kind_as_a_picture(model, tmp_path) -> None:
-    result = run("plot", model, "-o", tmp_path, "--kind", "gantt", "--format", "png")
-    assert result.stdout.split() == [str(tmp_path / "gantt.png")]
-    assert (tmp_path / "gantt.png").read_bytes().startswith(b"\x89PNG")
-
-
 def test_a_model_without_times_is_plotted_over_tick_only(tmp_path) -> None:
     model = report_examples.abyss()
     phases = tuple(p.model_copy(update={"start_s": None, "end_s": None}) for p in model.phases)
@@ -78,13 +72,6 @@ def test_a_model_without_times_is_plotted_over_tick_only(tmp_path) -> None:
     assert "--axis tick" in str(over_time.exception)
     over_tick = run("plot", path, "-o", tmp_path, "--kind", "temporal", "--axis", "tick")
     assert over_tick.exit_code == 0, over_tick.output
-
-
-def test_a_model_without_timeline_has_no_temporal_pattern(tmp_path) -> None:
-    path = tmp_path / "m.json"
-    report_examples.abyss().model_copy(update={"timeline": ()}).write(path)
-    result = run("plot", path, "-o", tmp_path, "--kind", "temporal")
-    assert "no timeline" in str(result.exception)
 
 
 def test_a_damaged_model_leaves_no_folder_behind(tmp_path) -> None:

@@ -28,18 +28,6 @@ def test_schemas_are_valid_json_schemas(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(schema.json_schema(name))
 
 
-def test_nothing_else_is_published() -> None:
-    files = {f"{name}.schema.json" for name in schema.SCHEMAS}
-    assert {path.name for path in PUBLISHED.iterdir()} == {*files, "README.md"}
-    index = (PUBLISHED / "README.md").read_text()
-    assert [name for name in files if f"]({name})" not in index] == []
-
-
-def test_schema_without_a_name_lists_the_names() -> None:
-    result = CliRunner().invoke(schema.command, [])
-    assert result.output.split() == list(schema.SCHEMAS)
-
-
 def test_schema_prints_the_published_text() -> None:
     result = CliRunner().invoke(schema.command, ["model"])
     assert result.output == (PUBLISHED / "model.schema.json").read_text()

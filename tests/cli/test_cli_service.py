@@ -10,7 +10,6 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-import click
 import pytest
 from click.testing import CliRunner
 from service_certificates import Authority
@@ -22,7 +21,6 @@ from wavetank.errors import ServiceError, SpecError, UsageError
 from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection, as_tenant
 from wavetank.service.core.certificates import fingerprint
-from wavetank.service.core.classes import CLASSES
 from wavetank.service.core.volume import Volume
 from wavetank.service.csi.mounts import Mount
 from wavetank.service.store.folder import open_store
@@ -198,19 +196,6 @@ def test_a_space_is_mounted_once_and_over_nothing_else(terminal, tmp_path, monke
     assert len(done) == 1
 
 
-@pytest.mark.parametrize("command", ["server", "template"])
-def test_servers_are_of_the_kinds_that_are_offered(command):
-    (kinds,) = [
-        each
-        for each in cli.get_command(None, "service")
-        .get_command(None, command)
-        .get_command(None, "put")
-        .params
-        if each.name == "kinds"
-    ]
-    assert set(kinds.type.choices) == {each.kind for each in CLASSES if each.offered}
-
-
 def test_what_failed_is_told_and_can_be_tried_again(terminal):
     terminal.service.driver.maker.broken = {"make": "io0: no space left on device"}
     with pytest.raises(ServiceError, match="'data' has failed: io0: no space left on device"):
@@ -249,27 +234,6 @@ def test_waiting_tells_what_happens_once_each_and_counts_what_comes_again(termin
     assert (kinds[0], kinds[-1], kinds.count("ready")) == ("growing", "ready", 1)
 
 
-def test_who_stops_waiting_is_told_that_the_space_goes_on(terminal, monkeypatch):
-    pauses = []
-
-    def pause():
-        pauses.append(1)
-        terminal.service.driver.settle()
-        if len(pauses) == 3:
-            raise KeyboardInterrupt
-
-    terminal.service.driver.maker.broken = {"find": "io0 does not answer"}
-    monkeypatch.setattr("wavetank.cli.space._pause", pause)
-    with pytest.raises((KeyboardInterrupt, click.Abort, SystemExit)):
-        terminal(f"{CREATE} --wait")
-    told = [line for line in terminal.told if line.startswith("wavetank: ")]
-    assert [line.removeprefix("wavetank: ") for line in told[-2:]] == [
-        "data: unreachable: the same 3 times by now",
-        "no longer waiting: the service goes on with space 'data'. See how far it is: wavetank space show data",
-    ]
-    assert terminal.rows("space list")[0]["state"] == "requested"
-
-
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -292,36 +256,6 @@ def test_what_cannot_be_is_refused_with_its_reason(terminal, line, message):
     with pytest.raises((AnsweredError, UsageError), match=message):
         terminal(line)
     assert terminal.rows("space list") == []
-
-
-def test_growing_never_shrinks_and_revoking_needs_the_rule(terminal):
-    terminal(f"{CREATE} --servers 2 --wait")
-    for line, message in (
-        ("space grow data --size 512MiB", "512 MiB would be less"),
-        ("space grow data --servers 1", "1 would be fewer"),
-        ("space revoke data 10.0.0.1", "has no rule ip:10.0.0.1"),
-    ):
-        with pytest.raises(UsageError, match=message):
-            terminal(line)
-    assert terminal.rows("space list")[0]["size_bytes"] == 2**30
-
-
-def test_rules_that_two_change_at_once_are_both_kept(terminal, monkeypatch):
-    terminal(f"{CREATE} --wait")
-    from wavetank.service.client.spaces import Spaces
-
-    named, others = Spaces.named, ["space grant data 10.0.0.2"]
-
-    def named_and_then_another_grants(spaces, name):
-        found = named(spaces, name)
-        if others:
-            terminal(others.pop())
-        return found
-
-    monkeypatch.setattr(Spaces, "named", named_and_then_another_grants)
-    terminal("space grant data 10.0.0.1")
-    rules = terminal.rows("space show data", "access_rules")
-    assert [each["subject"] for each in rules] == ["10.0.0.2", "10.0.0.1"]
 
 
 def test_where_the_service_is_and_who_asks_must_be_said(terminal, monkeypatch):

@@ -20,7 +20,7 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.execution.replay import run_replay
 from wavetank.model.document.model import Model
 from wavetank.service.client import connection
-from wavetank.service.client.connection import AnsweredError, Connection
+from wavetank.service.client.connection import Connection
 from wavetank.service.core.records import Space
 from wavetank.service.csi.mounts import Mount
 from wavetank.service.store.folder import open_store
@@ -103,30 +103,6 @@ def test_the_space_with_the_fewest_servers_of_its_own_is_made_of_those_that_will
     assert again["spaces"][0]["id"] == space["id"]
 
 
-def test_files_without_stripes_may_all_lie_on_one_server(ask, tmp_path):
-    weight = 500 * MIB  # of each of two files; 80,000 B are written beside them
-    abyss_kernel(weight=weight).write(tmp_path / "k.json")
-    for stripe, share in (({}, 1165), ({"stripe": {"kind": "sharded", "size": "4 MiB"}}, 615)):
-        # 1,000.1 MiB, a tenth more and 64 MiB are 1,164.1 MiB; of half of it 614.04 MiB.
-        folder = measured(
-            tmp_path / f"of{share}",
-            SIX,
-            file_system=GLUSTER | stripe,
-            io=2,
-            kernel=abyss_kernel(weight=weight),
-        )
-        found = ask.create("--campaign", folder, "--mode", "dedicated", "--dry-run")
-        assert found["spaces_for_a_kernel"][0]["size_bytes"] == 2 * share * MIB
-
-
-def test_a_shared_space_is_taken_where_that_it_was_measured_alone_is_accepted(ask, tmp_path):
-    folder = measured(tmp_path / "two", SIX, file_system=GLUSTER, io=2)
-    found = ask.create("--campaign", folder, "--accept", "shared")
-    assert rows(found)[0] == ("glusterfs", "shared", "will do", 2)
-    assert found["spaces_for_a_kernel"][0]["doubts"] == "shared"
-    assert found["spaces"][0]["mode"] == "shared"
-
-
 def test_emulated_measurements_are_taken_only_where_they_are_accepted(ask, tmp_path):
     folder = measured(tmp_path / "two", SIX, file_system=GLUSTER, io=2, emulated=True)
     found = ask.create(
@@ -186,32 +162,6 @@ def test_what_was_not_measured_is_said_with_the_commands_that_measure_it(ask):
         "wavetank cluster init --instance TYPE --file-system glusterfs --servers 1 -o glusterfs.yaml"
     )
     assert lines[-1] == "wavetank campaign run need.yaml" and "k.json" in lines[-2]
-
-
-def test_clusters_that_no_space_is_like_and_kinds_not_offered_are_said(ask, tmp_path):
-    whole = measured(
-        tmp_path / "one", SIX, file_system=GLUSTER, io=2, cluster={"layout": "one-server-per-file"}
-    )
-    nfs = measured(tmp_path / "nfs", SIX)
-    found = ask.create("--campaign", whole, "--campaign", nfs, fails=(MeasurementError, "no space"))
-    by = {(row["kind"], row["verdict"]): row["why"] for row in found["spaces_for_a_kernel"]}
-    assert "1DFx1F" in by["glusterfs", "no space"]
-    assert "no maker for NFS" in by["nfs", "not offered"]
-    assert ("glusterfs", "not measured") in by
-
-
-def test_where_the_servers_have_no_room_the_next_one_that_will_do_is_asked_for(ask, tmp_path):
-    two = measured(tmp_path / "two", SIX, file_system=GLUSTER, io=2)
-    three = measured(tmp_path / "three", SIX, file_system=GLUSTER, io=3)
-    # On each of the three servers are 100 GiB: 270 GiB fit on three, not on two.
-    words = ("--campaign", two, "--campaign", three, "--size", "270GiB")
-    found = ask.create(*words)
-    assert found["spaces"][0]["servers"] == 3
-    assert "the next one that will do is asked for: no room" in ask.told
-    found = ask.create(
-        *words[:-1], "400GiB", name="more", fails=(AnsweredError, "no room")
-    )  # the table is printed all the same
-    assert rows(found)[0][2] == "will do" and "spaces" not in found
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
 from typing import Any
 
 import pytest
@@ -98,12 +97,6 @@ def test_a_space_is_whole_with_all_of_its_parts(two):
     assert two.maker.there().spaces == {"sp-1": found}
 
 
-@pytest.mark.parametrize("changed", [{"mounted": False}, {"state": "growing"}, {"state": "unmade"}])
-def test_a_part_that_is_not_whole_is_the_spaces(two, changed):
-    two.change("io1", **changed)
-    assert not two.maker.find("sp-1").whole
-
-
 def test_a_part_that_is_not_served_or_by_other_rules_is_the_spaces(two):
     two.hosts["io1"].served = False
     assert not two.maker.find("sp-1").whole
@@ -113,13 +106,6 @@ def test_a_part_that_is_not_served_or_by_other_rules_is_the_spaces(two):
     two.change("io1", rules=rules(1).text())
     two.change("io0", rules=rules(0, ()).text())
     assert two.maker.find("sp-1").access == set()
-
-
-def test_bricks_stay_in_the_order_in_which_they_came(two):
-    """The first one has all directories while the others are new."""
-    two.change("io0", rules=rules(0, volume=None, stage="told").text())
-    two.change("io1", rules=rules(1, volume="glusterfs:10.0.0.2:24101/sp-1").text())
-    assert two.maker.find("sp-1").export == "glusterfs:10.0.0.2:24101,10.0.0.1:24100/sp-1"
 
 
 @pytest.mark.parametrize(
@@ -214,13 +200,3 @@ def test_a_space_is_called_differently_on_each_device_of_a_server():
         ("io1", "/dev/d0"): "sp-1",
         ("io1", "/dev/d1"): "sp-1-2",
     }
-
-
-def test_programs_of_ours_are_found_whatever_their_python_is_called():
-    ours = ["python3", "/usr/bin/python3.11", "/root/.pyenv/versions/3.11.7/bin/python3"]
-    lines = [f"{python} -I /run/x.py 9f86\n" for python in (*ours, "sh", "python3 -c")]
-    argv = ["sed", "-n", f"s,^{bricks.PYTHON} -I /run/x.py \\([0-9a-f]*\\)$,\\1,p"]
-    said = subprocess.run(argv, input="".join(lines), capture_output=True, text=True, check=True)
-    assert said.stdout == "9f86\n" * 3
-    assert f"^{bricks.PYTHON} -I" in telling.ASK
-    assert f"^{bricks.PYTHON} -I" in moving.MOVE

@@ -24,8 +24,6 @@ from service_killing import DONE, KILLED, ended, points
 from service_web import ASKED
 from service_web import Service as WebService
 
-from wavetank.cluster import deploy
-from wavetank.cluster.clouds.packages import packages_of_node
 from wavetank.errors import ServiceError
 from wavetank.service.core.own_servers import Stock, choose
 from wavetank.service.core.placement import Ask
@@ -262,13 +260,6 @@ def test_servers_that_others_do_not_reach_stay_as_many_and_the_reason_is_said(
     assert service.store.space(space).state == "ready"
 
 
-def test_a_tenant_is_told_when_servers_end_themselves(service):
-    space = service.create()
-    service.settled(space)
-    (told,) = [each.text for each in service.store.events(space=space) if each.kind == "ends"]
-    assert told == "its servers end themselves at 2026-03-08 12:00 UTC, and its data with them"
-
-
 def test_own_servers_of_the_version_before_are_kept(tmp_path):
     with open_store(tmp_path / "service") as store:
         service = Service(store, tmp_path)
@@ -402,39 +393,6 @@ def of_nodes(said=None, *devices, size=10 * GIB):
     """A template of nodes whose devices are these."""
     found = tuple(Device(name=name, size=size) for name in devices or TWO)
     return template().model_copy(update={"cluster": BODY | (said or {}), "devices": found})
-
-
-def test_a_cluster_of_servers_is_called_after_its_space_and_has_a_node_for_each():
-    clusters = load_clusters()
-    spec = clusters.spec_of(of_nodes(), "sp-1f", 3)
-    assert (spec.name, spec.node_names()) == ("sp-1f", ("c1", "c2", "c3", "h1"))
-    assert clusters.spec_of(of_nodes(), "sp-1f-2", 2, is_first=False).node_names() == ("c1", "c2")
-
-
-IN_AWS = {
-    "provider": "aws", "instance": {"name": "c5.large"},
-    "cloud": {"region": "us-east-1", "ttl": "1 d", "budget": "20 USD", "ssh_from": "192.0.2.0/24"},
-}  # fmt: skip
-
-
-def test_servers_in_a_cloud_get_packages_of_what_they_serve_where_those_of_the_image_are_known():
-    asked = of_nodes(IN_AWS)
-    spec = load_clusters().spec_of(asked, "sp-1f", 1)
-    packages = packages_of_node(spec, "c1")
-    assert {"glusterfs-server", "nfs-ganesha-vfs", "xfsprogs", "python3"} <= set(packages)
-    only_nfs = asked.model_copy(update={"kinds": ("nfs",)})
-    assert "glusterfs-server" not in packages_of_node(load_clusters().spec_of(only_nfs, "sp-1f", 1), "c1")  # fmt: skip
-    own = of_nodes({**IN_AWS, "cloud": {**IN_AWS["cloud"], "image": "ami-12c6146b"}})
-    assert load_clusters().spec_of(own, "sp-1f", 1).cloud.packages == ()
-
-
-@pytest.mark.parametrize(("nodes", "n"), [({"compute": 3}, 3), ({"head": 1}, 1), ({"compute": 0}, 1)])  # fmt: skip
-def test_a_template_is_looked_at_with_the_servers_that_its_file_has(monkeypatch, nodes, n):
-    """Of hosts over ssh there are as many as the file names."""
-    seen = []
-    monkeypatch.setattr(deploy, "check", lambda spec: seen.append(spec) or [])
-    load_clusters().see(of_nodes({"nodes": nodes}))
-    assert [spec.nodes.compute for spec in seen] == [n]
 
 
 @pytest.mark.parametrize(

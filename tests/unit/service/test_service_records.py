@@ -11,9 +11,8 @@ from service_fakes import GIB, ip, request, server
 
 from wavetank.service.core import changes
 from wavetank.service.core.classes import CLASSES, KINDS, class_of, notes, see_offered
-from wavetank.service.core.records import Access, AccessList, Kind, Mode, Resize, SpaceRequest
+from wavetank.service.core.records import Access, AccessList, Kind, Mode, SpaceRequest
 from wavetank.service.core.refusals import Refused
-from wavetank.service.core.states import TRANSITIONS, UNSETTLED, State, may_follow
 
 
 @pytest.mark.parametrize(
@@ -49,13 +48,6 @@ def test_a_request_that_cannot_be_is_refused_with_the_place(values, said):
         SpaceRequest(**{"name": "data", "size": GIB, "kind": "nfs", **values})
 
 
-def test_sizes_are_written_as_people_write_them():
-    assert request(size="10 GiB").size == 10 * GIB
-    assert Resize(size="1 TiB").size == 1024 * GIB
-    with pytest.raises(ValidationError, match="say size, servers or both"):
-        Resize()
-
-
 def test_addresses_have_one_way_to_be_written():
     assert ip("10.0.0.7/32") == ip("10.0.0.7")
     assert ip("fd00:0:0::1").subject == "fd00::1"
@@ -68,17 +60,6 @@ def test_a_server_names_each_device_once():
     twice = [{"name": "/a", "size": 1}, {"name": "/a", "size": 2}]
     with pytest.raises(ValidationError, match="each name may stand once"):
         server("io1", 1).model_validate({"node": "io1", "devices": twice, "kinds": ["nfs"]})
-
-
-def test_every_state_has_a_row_and_only_gone_is_the_end():
-    assert set(TRANSITIONS) == set(get_args(State))
-    assert [state for state, after in TRANSITIONS.items() if not after] == ["gone"]
-    for state in UNSETTLED:
-        assert may_follow(state, "failed")
-    for state in set(TRANSITIONS) - {"gone", "deleting"}:
-        assert may_follow(state, "deleting")
-    assert not may_follow("ready", "making")  # data is there
-    assert not may_follow("requested", "ready")
 
 
 def test_every_kind_has_a_row_in_each_mode_and_is_offered_where_its_isolation_is_proved():
@@ -116,10 +97,6 @@ def test_a_class_that_is_not_proved_is_refused_with_its_reason(kind, mode, reaso
     assert refused.value.code == "not_offered"
     with pytest.raises(Refused, match=reason):
         changes.see_possible(request(kind=kind, mode=mode))
-
-
-def test_the_quota_of_cephfs_is_told_as_the_soft_one_that_it_is():
-    assert "keep to by themselves" in class_of("cephfs", "shared").size_limit
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,12 @@ import pytest
 from service_fakes import (
     GIB,
     NOON,
-    Clock,
     ip,
     make_ready,
     refusal,
     request,
     server,
     tenant,
-    usage_of,
 )
 
 from wavetank.errors import ServiceError
@@ -158,16 +156,6 @@ def test_a_refused_request_changes_nothing_and_is_audited(store):
     assert (row.outcome, row.detail) == ("quota", str(refused))
 
 
-def test_the_database_counts_what_tenants_have_as_their_spaces_say(store):
-    for i, mode in enumerate(["shared", "dedicated", "shared"]):
-        space, _ = store.create_space(
-            "ann", request(f"s{i}", (i + 1) * GIB, mode=mode), NOON, "tenant:ann"
-        )
-    store.fail(space, "broken", NOON)
-    assert store.usage("ann") == usage_of(store.spaces("ann"))
-    assert store.usage("ann").model_dump() == {"bytes": 6 * GIB, "servers": 1, "spaces": 3}
-
-
 def test_while_a_space_shrinks_what_it_leaves_is_not_given_to_others(store):
     space, _ = store.create_space("ann", request(size=80 * GIB), NOON, "tenant:ann")
     make_ready(store, space.id, NOON)
@@ -219,34 +207,6 @@ def test_rules_are_put_only_on_the_generation_that_they_are_for(store):
     other = AccessList(access=(ip("10.0.0.2"),))
     assert refusal(store.set_access, space.id, other, NOON, "a", "ann", 1).code == "changed"
     assert store.space(space.id).access == rules.access
-
-
-def test_pages_hold_every_space_once_in_the_order_of_names(store):
-    names = sorted(f"s{i}" for i in range(25))
-    for name in reversed(names):
-        for owner in ("ann", "bob"):
-            store.create_space(owner, request(name, 2**20), NOON, "admin")
-    for whose, expected in (
-        ("ann", [("ann", name) for name in names]),
-        (None, [(owner, name) for owner in ("ann", "bob") for name in names]),
-    ):
-        found, after = [], None
-        while page := store.spaces(whose, after, 7):
-            found += [(space.tenant, space.name) for space in page]
-            after = found[-1]
-        assert found == expected
-    for limit in (0, 1001):
-        assert refusal(store.spaces, None, None, limit).code == "invalid"
-
-
-def test_the_same_rules_and_the_same_size_are_no_change(store):
-    space, _ = store.create_space("ann", request(access=[ip("10.0.0.1")]), NOON, "tenant:ann")
-    make_ready(store, space.id, NOON)
-    before = store.space(space.id)
-    same = AccessList(access=(ip("10.0.0.1"),))
-    assert store.set_access(space.id, same, Clock()(), "tenant:ann") == before
-    assert store.resize_space(space.id, Resize(size=GIB), Clock()(), "tenant:ann") == before
-    assert store.space(space.id) == before
 
 
 def test_one_process_at_a_time_has_a_folder(tmp_path, store):
@@ -303,16 +263,6 @@ def test_a_folder_of_the_version_before_is_brought_to_this_one(tmp_path):
             assert (store.events(), store.token_of(text)) == (before, token)
 
 
-def test_what_is_kept_is_there_for_the_next_process(tmp_path):
-    with open_store(tmp_path) as store:
-        store.put_tenant(tenant("ann"), NOON)
-        store.put_server(server("io0", 100 * GIB), NOON)
-        space, _ = store.create_space("ann", request(), NOON, "tenant:ann")
-    with open_store(tmp_path) as store:
-        assert store.space(space.id) == space
-        assert store.tenants() == (tenant("ann"),)
-
-
 ONLY_WHAT_IT_ANSWERS_WITH = ("space_unsettled", "intent_open")
 """Indices that hold the rows of one read and no others: all of them are its answer."""
 
@@ -336,56 +286,3 @@ def test_a_read_looks_at_no_row_that_it_does_not_answer_with(tmp_path, store, na
         assert line.startswith("SEARCH") or any(
             index in line for index in ONLY_WHAT_IT_ANSWERS_WITH
         ), line
-
-
-def test_reads_of_a_large_store_look_at_as_many_rows_as_of_a_small_one(tmp_path, store):
-    """Counted in steps of SQLite's machine, which depend on no clock."""
-
-    def steps(read):
-        counted = 0
-
-        def count():
-            nonlocal counted
-            counted += 1
-
-        with store._connections.reading() as connection:
-            connection.set_progress_handler(count, 1)
-            read(connection)
-            connection.set_progress_handler(None, 0)
-        return counted
-
-    from wavetank.service.store import rows
-
-    def reads():
-        identity = store.space_named("ann", "s0050").id
-        return [
-            steps(lambda c: rows.space_of(c, identity, "ann")),
-            steps(lambda c: rows.page_of(c, "ann", ("ann", "s0020"), 20)),
-            steps(lambda c: rows.page_of(c, None, ("ann", "s0020"), 20)),
-        ]
-
-    space, _ = store.create_space("ann", request("s0000", 2**20), NOON, "tenant:ann")
-    connection = sqlite3.connect(tmp_path / "service" / DATABASE)
-    columns = [
-        row[1] for row in connection.execute("PRAGMA table_info(space)") if row[1] != "number"
-    ]
-
-    def copies(first, last):
-        taken = ", ".join(
-            {"id": "'sp-' || value", "name": "printf('s%04d', value)"}.get(name, name)
-            for name in columns
-        )
-        with connection:
-            connection.execute(
-                f"WITH RECURSIVE n(value) AS (SELECT {first} UNION ALL SELECT value + 1 FROM n WHERE value < {last}) "
-                f"INSERT INTO space ({', '.join(columns)}) SELECT {taken} FROM space, n WHERE space.id = ?",
-                (space.id,),
-            )
-
-    copies(1, 100)
-    small = reads()
-    copies(101, 9999)
-    connection.close()
-    assert store.usage("ann").spaces == 10_000
-    large = reads()
-    assert all(after <= before + 20 for before, after in zip(small, large, strict=True))

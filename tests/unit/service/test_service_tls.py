@@ -159,13 +159,6 @@ def test_a_renewed_certificate_that_cannot_be_used_leaves_the_old_one_in_use(
     assert "cannot read the key" in caplog.messages[2]
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
-def test_plain_tcp_beyond_this_machine_is_refused(tmp_path, host):
-    with pytest.raises(UsageError, match="without TLS tokens are read on the way"):
-        tls_of(Settings(folder=tmp_path, host=host))
-    assert tls_of(Settings(folder=tmp_path, host="::1")) is None
-
-
 def test_a_certificate_that_cannot_be_used_is_told(tmp_path, authority):
     pem, key = authority.signs("service")
     with pytest.raises(UsageError, match="go together"):

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from wavetank.trace import arguments
 from wavetank.trace.arguments import MEMORY_VIEW, Memory
@@ -20,7 +19,7 @@ from wavetank.trace.call_details import (
 from wavetank.trace.open import open_trace
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.reader import read_trace
-from wavetank.trace.schema import COLUMNS, NOTHING_GIVEN, UNKNOWN, CallDetails, FoldTable
+from wavetank.trace.schema import COLUMNS, NOTHING_GIVEN, UNKNOWN, FoldTable
 from wavetank.trace.store import FOLDS_NAME, TABLES_NAME, write_imported
 
 DATA = Path(__file__).parents[2] / "data"
@@ -74,19 +73,6 @@ CALLS = shared(
 )
 
 
-def test_shared_columns_are_taken_apart_into_one_for_each_meaning() -> None:
-    assert told(CALLS) == [
-        {"flags": os.O_CREAT | os.O_RDWR},
-        {"origin": os.SEEK_END}, {}, {},
-        {"communicator": 0},
-        {"mpi_mode": 5, "communicator": 2, "hints": 0}, {},
-        {"hints": 1}, {}, {},
-        {"new_size": 1}, {},
-        {"memory": Memory.PLAIN}, {"memory": Memory.GAPS, "memory_view": 2}, {"memory": Memory.GAPS},
-        {"length": 4096}, {},
-    ]  # fmt: skip
-
-
 def test_sizes_and_places_that_are_left_are_those_of_bytes() -> None:
     opens = CALLS.op == OPS_BY_NAME["MPI_File_open"].code
     for name, nothing in (("size", 0), ("moved", 0), ("offset", UNKNOWN), ("view_offset", UNKNOWN)):
@@ -108,13 +94,6 @@ def test_the_number_of_a_call_is_the_one_that_it_was_given_whatever_it_means() -
     assert CALLS.details.number[CALLS.given].tolist() == [
         0o102, 2, 0, 0, 0, 5, 0, 0, 0, 0, 1, 0, 0, 0, 0, 4096, 0
     ]  # fmt: skip
-
-
-def test_calls_that_were_given_nothing_take_no_room() -> None:
-    op = np.full(5, OPS_BY_NAME["pread"].code, dtype=np.uint8)
-    details, given = of_calls(op, np.zeros(5, dtype=np.int64), communicator=np.full(5, UNKNOWN))
-    assert details is NOTHING_GIVEN
-    assert given.strides == (0,) and given.tolist() == [0] * 5
 
 
 def test_a_number_goes_to_the_column_of_its_meaning() -> None:
@@ -189,8 +168,3 @@ def test_a_log_that_is_converted_now_is_read_as_the_log(tmp_path: Path) -> None:
     body = json.loads((tmp_path / "t" / TABLES_NAME).read_text(encoding="utf-8"))
     with np.load(tmp_path / "t" / FOLDS_NAME) as packed:
         assert "fold_arg" not in packed and body["schema"] == "wavetank.imported-trace/2"
-
-
-@pytest.mark.parametrize("name", CallDetails.__dataclass_fields__)
-def test_every_column_is_there_for_every_set(name: str) -> None:
-    assert len(getattr(CALLS.details, name)) == len(CALLS.details.flags)

@@ -1,7 +1,5 @@
 """Folding loses no operation: what is unfolded is what was folded."""
 
-from dataclasses import replace
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -59,35 +57,3 @@ def test_a_regular_run_is_one_row_and_its_short_end_belongs_to_it() -> None:
     assert folds.disp.tolist() == [10]
     assert folds.moved.tolist() == [97]  # the last one is 3 bytes short
     assert folds.busy_ns.tolist() == [70]
-
-
-def test_no_operations_fold_to_no_rows() -> None:
-    empty = events_of([(0, 3, 0, 10, 0, False, 0)])
-    nothing = SingleOperations(
-        **{name: getattr(empty, name)[:0] for name in SingleOperations.__dataclass_fields__}
-    )
-    assert len(fold(nothing)) == 0
-    assert len(unfold(fold(nothing))) == 0
-
-
-def test_one_number_for_all_operations_stays_one_where_rows_are_joined() -> None:
-    rows = [(0, 3, 0, 10, offset, False, 0) for offset in (0, 10, 20, 70, 40)]
-    events = events_of(rows)
-    one = replace(
-        events,
-        tick=np.broadcast_to(np.int64(2), len(rows)),
-        handle=events.file,
-    )
-    folds = fold(one)
-    assert folds.count.tolist() == [3, 1, 1]
-    assert folds.given.tolist() == [0, 0, 0]
-    assert folds.tick.tolist() == [2, 2, 2]
-    assert {column.strides for column in (folds.given, folds.tick, folds.tick_step)} == {(0,)}
-    assert folds.handle is folds.file  # no second copy
-
-
-def test_operations_at_one_offset_fold_from_a_column_of_one_number() -> None:
-    events = events_of([(0, 3, 0, 10, 40, False, 0) for _ in range(5)])
-    folds = fold(replace(events, offset=np.broadcast_to(np.int64(40), 5)))
-    assert folds.count.tolist() == [5]
-    assert (folds.offset.tolist(), folds.disp.tolist()) == ([40], [0])

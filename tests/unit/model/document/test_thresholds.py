@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import random
-import re
-
 import pytest
-from counted_records import Call, counted, counted_trace
 from fold_builder import Event, model_of, trace_of
 from pydantic import ValidationError
 
 from wavetank.errors import ModelError
 from wavetank.model.comparison.comparability import notes_of, sight_of
-from wavetank.model.compression.folded_table import NAMES
-from wavetank.model.compression.folding import empty, fold
+from wavetank.model.compression.folding import fold
 from wavetank.model.counters.layout import Space, Steps, lay_out
-from wavetank.model.counters.trace import approximate_trace
 from wavetank.model.document.model import Model
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import compactor
 from wavetank.model.programs.loops import Loop, compress
 from wavetank.model.rules import Rules
 from wavetank.model.scaling.fitting import fit_models
-from wavetank.trace.schema import Level
 
 
 def in_turns(n: int) -> list[Event]:
@@ -82,24 +75,6 @@ def test_a_threshold_that_decides_nothing_is_refused() -> None:
         Thresholds(mix_turns=0)
 
 
-def test_every_threshold_says_what_it_is() -> None:
-    for name, field in Thresholds.model_fields.items():
-        assert field.description, name
-        assert re.search(r" \((derived|chance|tried)\)$", field.description), name
-
-
-def test_the_parts_of_the_reasons_that_follow_from_other_thresholds_hold() -> None:
-    a = Thresholds()
-    assert a.equal_steps + 1 == a.run_operations
-    assert 2 * a.order_probe == a.mix_long_order
-    assert a.sampled_repetitions == a.pieces + a.similar_operations
-    assert a.loop_operations == a.order_period == a.nested_operations
-    assert a.pieces == a.mix_turns == a.mix_order == a.counted_sweeps
-    row_bytes = sum(getattr(empty(), name).itemsize for name in NAMES)
-    assert row_bytes / a.folded_operations < 8
-    assert 8 * a.regular_run < row_bytes < 16 * a.regular_run
-
-
 def test_a_row_has_as_many_equal_steps_as_the_threshold_says() -> None:
     table = trace_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)]).folds
     assert len(fold(table, compactor=compactor(by(equal_steps=4)))) == 1
@@ -131,20 +106,3 @@ def test_places_are_random_from_as_many_backward_jumps_as_the_threshold_says(
     space = Space(extent=300 * 100, gaps=(), n_rows=1000, n_sweeps=sweeps)
     layout = lay_out(((100, 300),), 3, Steps(consecutive=267, forward=0, backward=30), space)
     assert len(layout.groups) == ways
-
-
-def test_random_places_take_no_more_rows_than_the_thresholds_say() -> None:
-    # 200 reads of one rank at random places: each is a row, or all are a few rows.
-    chance = random.Random(1)
-    calls = [Call(0, False, chance.randrange(1000) * 4096, 4096) for _ in range(200)]
-    trace = counted_trace([counted(calls)], 1, ["/data/in"])
-
-    def rows(**numbers: int) -> int:
-        made = approximate_trace(trace, [Level.POSIX], Thresholds(**numbers))
-        assert made is not None
-        assert sum(use.record.n_operations for use in made.uses) == 200
-        return len(made.trace.folds)
-
-    assert rows() > 100
-    assert rows(counted_rows=50) < 20
-    assert rows(counted_rows=50, counted_rows_of_record=200) == rows()

@@ -42,7 +42,7 @@ def equal_steps(offset: list[int], period: int, shortest: int) -> list[tuple[int
     return parts
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(8))
 def test_parts_of_loops_are_those_with_equal_steps(seed: int) -> None:
     random = np.random.default_rng(seed)
     period, turns = int(random.choice([1, 2, 3, 7, 63, 64])), int(random.integers(2, 900))
@@ -94,7 +94,7 @@ def test_parts_of_loops_are_those_with_equal_steps(seed: int) -> None:
     )
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(5))
 def test_signatures_are_matched_as_far_as_they_recur(seed: int) -> None:
     random = np.random.default_rng(seed)
     period, n = int(random.integers(1, 65)), int(random.integers(100, 5000))
@@ -110,7 +110,7 @@ def test_signatures_are_matched_as_far_as_they_recur(seed: int) -> None:
 
 
 @pytest.mark.parametrize("similarity", [(0.8, 1.2), (0.5, 3.0), None])
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(5))
 def test_stretches_are_separated_where_sizes_are_not_similar(
     seed: int, similarity: tuple[float, float] | None
 ) -> None:

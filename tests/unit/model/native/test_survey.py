@@ -206,7 +206,7 @@ def counts_of(rows: list[dict[str, int]], flags: list[int], kinds: OpKinds) -> l
     ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_survey_says_of_each_operation_what_one_after_another_says(seed: int) -> None:
     table = table_of(seed)
     kinds = compactor(Rules()).kinds
@@ -237,7 +237,7 @@ def test_chunks_surveyed_in_one_workspace_do_not_know_of_each_other() -> None:
         )
 
 
-@pytest.mark.parametrize("n_loop", range(1270, 1290))
+@pytest.mark.parametrize("n_loop", (1270, 1279, 1280, 1281))
 def test_a_run_that_begins_in_the_last_rows_looked_at_at_once_begins_there(n_loop: int) -> None:
     """Rows are looked at 256, then 1024 at once; here a loop of runs of three ends about there, and a long run follows."""
     place = np.arange(n_loop + 20)
