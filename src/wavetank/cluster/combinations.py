@@ -1,6 +1,6 @@
 """Which access methods guests have with which file system by which hypervisor, and why not with others.
 
-Each that is not refused has a test (tests/contract/guest_clusters.py); docs/how-to/guests.md shows the table.
+Each that is not refused has a test (tests/contract/guest_clusters.py); docs/reference/guests.md shows the table.
 """
 
 from __future__ import annotations

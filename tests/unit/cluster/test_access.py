@@ -293,7 +293,7 @@ def test_what_is_not_refused_has_a_cluster_in_the_tests_of_guests() -> None:
 
 
 def test_the_guide_shows_every_combination_and_every_reason() -> None:
-    guide = (Path(__file__).parents[3] / "docs/how-to/guests.md").read_text()
+    guide = (Path(__file__).parents[3] / "docs/reference/guests.md").read_text()
     rows, reasons = table(registry.FILE_SYSTEMS)
     for row in rows:
         assert f"| `{row[0]}` | {' | '.join(row[1:])} |" in guide

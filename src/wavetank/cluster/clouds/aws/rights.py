@@ -27,7 +27,7 @@ NO_ID = "0" * 17
 NO_KEY = b"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA dry-run"
 SCHEDULER = "scheduler.amazonaws.com"
 HOW_RIGHTS = "'wavetank cluster policy aws' prints the rights that are needed"
-HOW_ROLE = "Give the role this right: docs/how-to/a-campaign-on-aws.md lists those that it needs"
+HOW_ROLE = "Give the role this right: docs/reference/aws.md lists those that it needs"
 
 
 def to_look(account: Account, spec: ClusterSpec) -> Iterator[str]:
@@ -162,7 +162,7 @@ def _of_role(
         if error.code == "NoSuchEntity":
             yield (
                 f"cloud.reaper {role}: the account has no such role. Make it, with the trust and the rights that "
-                "docs/how-to/a-campaign-on-aws.md lists, or name another one"
+                "docs/reference/aws.md lists, or name another one"
             )
             return
         yield Unknown(f"whether cloud.reaper {role} is there is not known: {error}")
