@@ -2,7 +2,7 @@
 #   make demo     set up everything, then the main job: trace an assembler, measure it on virtual clusters, report
 #   make test     set up everything, then all checks and the tests that every change runs: what CI runs
 #   make check    format, lint, types, architecture, C warnings (part of make test)
-#   make test-full  make test, and all file systems, both MPI families, ssh, guests, kills of the service, the browser, the book
+#   make test-full  make test, and all file systems, ssh, guests, kills of the service, the browser, the book
 #   make test-aws, test-openstack, test-manila, test-packages
 #                 an emulated AWS, a real Nova, a real Manila, packages in clean roots of Debian; each installs what it needs
 #   make setup    leaves .venv/bin/wavetank

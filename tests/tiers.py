@@ -20,6 +20,7 @@ OF_TESTS = (
     ("*", "test"),
     ("contract/*", "full"),
     ("contract/test_cluster_contract.py", "test"),
+    ("contract/test_host_contract.py", "test"),
     ("contract/test_cluster_run_contract.py", "test"),
     ("contract/test_cluster_killed.py", "test"),
     ("contract/test_nfs_mount.py", "test"),
@@ -36,12 +37,12 @@ OF_TESTS = (
     ("native/test_replay_deaths.py", "full"),
     ("native/test_tracer_sanitized.py", "full"),
     ("unit/docs/test_book.py", "full"),
+    ("unit/service/test_service_kill_all.py", "full"),
 )
 
-# Values of parameters that the tier "test" leaves to "full": the second MPI family, unless a test is marked
-# ``both_families``, and clusters other than none, NFS and GlusterFS on this machine's own nodes.
+# Kinds of clusters, as parameters of tests, that the tier "test" leaves to "full".
 OF_FULL = frozenset({
-    "mpich", "null-existing", "local-cephfs", "local-gateway", "local-moosefs", "local-orangefs", "vm-nfs",
+    "null-existing", "local-cephfs", "local-gateway", "local-moosefs", "local-orangefs", "vm-nfs",
 })  # fmt: skip
 
 # Sources and the tier that tests them beside "test".
@@ -81,10 +82,9 @@ def runs_item(item: pytest.Item, tier: str) -> bool:
     """Whether ``--tier`` runs a test, by its parameters; that its file is of the tier is known."""
     if tier != "test" or not hasattr(item, "callspec"):
         return True
-    values = {value for value in item.callspec.params.values() if isinstance(value, str)}
-    if item.get_closest_marker("both_families") is not None:
-        values.discard("mpich")
-    return not values & OF_FULL
+    return not any(
+        isinstance(value, str) and value in OF_FULL for value in item.callspec.params.values()
+    )
 
 
 def rows_without_tests() -> list[str]:
