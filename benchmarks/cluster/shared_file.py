@@ -16,7 +16,6 @@ from wavetank.cluster.filesystems.cephfs.options import STATE
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import provenance
 from wavetank.kernel.document.kernel import Kernel, KernelFile
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.bottleneck import bottleneck, call_time
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.run import measure, set_up
@@ -92,7 +91,7 @@ def main() -> None:
                 done = measure(bench, mapping, ReplayPerformer(), repetition=0, order=0)
                 after = stores(cluster) if name != "NFS" else (0, 0, 0.0)
                 writes, commits = after[0] - before[0], after[1] - before[1]
-                line = f"{name}, ranks on {n_nodes}: {io_time_s(done.result):.2f} s for {RANKS * BLOCKS} writes"
+                line = f"{name}, ranks on {n_nodes}: {done.result.io.total_s:.2f} s for {RANKS * BLOCKS} writes"
                 if done.result.phases[0].latency is not None:
                     line += f", median {call_time(done.result.phases[0].latency.p50_s)}"
                 if writes:

@@ -13,7 +13,6 @@ import sys
 from wavetank.cluster import deploy
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.kernel.construction.objects import object_kernel
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.perform import ReplayPerformer
 from wavetank.measure.run import measure, set_up
 
@@ -42,7 +41,7 @@ def main() -> None:
             done = measure(
                 bench, "1PxCN", ReplayPerformer(), repetition=0, order=0, watch_use=watched
             )
-            times[watched].append(io_time_s(done.result))
+            times[watched].append(done.result.io.total_s)
             if done.use is not None and done.use.own_cpu_share is not None:
                 shares.append(done.use.own_cpu_share)
     on, off = statistics.median(times[True]), statistics.median(times[False])

@@ -42,10 +42,10 @@ class Made:
 
 
 def recorded() -> Iterator[Trace]:
-    """The logs that tests read: of Darshan, DFTracer, Recorder and the tracer."""
+    """The logs that tests read: of Darshan, DFTracer and Recorder."""
     folders = [version.parent for version in (DATA / "recorder").rglob("VERSION")]
     files = [path for pattern in ("*.darshan", "*.pfw*") for path in DATA.rglob(pattern)]
-    for path in sorted([*folders, *files, *(DATA / "trace-version-1").iterdir()]):
+    for path in sorted([*folders, *files]):
         try:
             yield open_trace(path)
         except WavetankError:  # a log that is refused

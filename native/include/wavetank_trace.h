@@ -1,4 +1,4 @@
-/* The trace format of wavetank: version 2. The contract between native/tracer and src/wavetank/trace.
+/* The trace format of wavetank: version 1. The contract between native/tracer and src/wavetank/trace.
  *
  * A trace is a folder: index.json (written by `wavetank trace` when the program has ended) and one
  * part for every traced process, part-HOST-PID-N.wt. All integers are little endian
@@ -25,7 +25,7 @@
  * bits: code(v) = v below 2^(mantissa+1), else (exponent << mantissa | the top mantissa bits below the
  * leading one); WT_MANTISSA_EXACT: plain ns. The encoder follows the decoded clock, so errors do not add up.
  *
- * Loops and times (since version 2; of the group before them). The rows of a group are each stored once,
+ * Loops and times, of the group before them. The rows of a group are each stored once,
  * however often a loop repeats them. Loops lie side by side or one inside another, up to WT_NEST deep, and
  * are listed outermost first, in the order of their first rows:
  *   magic 'L' (1 byte), n_loops (varint), n_loops x loop
@@ -45,13 +45,13 @@
 
 #include <stdint.h>
 
-#define WT_VERSION 2 /* version 1 has no loops and times, and another tail */
+#define WT_VERSION 1
 #define WT_PART_MAGIC "WTTRACE\n"
 #define WT_BLOCK_MAGIC 0x4b4c4257u /* "WBLK" */
 #define WT_MAX_PAYLOAD (1u << 20)  /* bytes; a longer length is damage */
 #define WT_GROUP_ROWS 1024
 #define WT_MANTISSA_EXACT 0xff
-#define WT_COLUMN_PATCHED 65    /* width + this: entries may have higher bits, see groups (since version 2) */
+#define WT_COLUMN_PATCHED 65    /* width + this: entries may have higher bits, see groups */
 #define WT_COLUMN_ABSOLUTE 0x80 /* offset column: entries are offsets, not differences */
 
 struct wt_part_header {
@@ -422,8 +422,7 @@ struct wt_tail {
     X(READDIR, AT_END)      /* 1: no entry was left */                                                       \
     X(FILE_SET_VIEW, HINTS) /* their number + 1; 0: not known */                                             \
     X(FILE_SET_INFO, HINTS)                                                                                  \
-    X(FILE_SET_ATOMICITY, ATOMIC) /* 0 or 1 */                                                               \
-    X(UNLINK, REMOVAL) /* AT_REMOVEDIR in older traces, for what is an RMDIR in newer ones; else 0 */
+    X(FILE_SET_ATOMICITY, ATOMIC) /* 0 or 1 */
 
 enum wt_given_what { /* 0: nothing, or what is said above of collectives and of calls that move data */
                      WT_GIVEN_FLAGS = 1,

@@ -116,11 +116,10 @@ class Provenance(Record):
 
 
 class Document(Record):
-    """A versioned file of one stage. Subclasses set ``kind`` and ``version``."""
+    """A versioned file of one stage. Subclasses set ``kind``, and ``version`` once it is changed after a release."""
 
     kind: ClassVar[str]
     version: ClassVar[int] = 1
-    older: ClassVar[tuple[int, ...]] = ()  # versions that are read as well
     error: ClassVar[type[WavetankError]] = DocumentError
 
     provenance: Provenance
@@ -162,8 +161,7 @@ class Document(Record):
                 f"({error.msg}). It is damaged or was cut short; make it again"
             ) from error
         found = body.pop("schema", None) if isinstance(body, dict) else None
-        known = {f"wavetank.{cls.kind}/{version}" for version in (cls.version, *cls.older)}
-        if found not in known:
+        if found != cls.schema_id():
             raise cls.error(
                 f"{path} is not a {cls.kind} file that this version reads: its schema is {found!r}, "
                 f"expected {cls.schema_id()!r}. Make it again with wavetank {__version__}"

@@ -14,7 +14,6 @@ from reader_campaigns import replay_is_possible
 
 from waiting import HANG_S
 from wavetank.campaign.results_folder import open_store
-from wavetank.kernel.results.io_time import io_time_s
 
 pytestmark = [pytest.mark.e2e, *replay_is_possible]
 
@@ -100,7 +99,7 @@ def test_the_application_runs_beside_its_kernel_and_is_compared_with_it(folder: 
             assert moved == [(SIZE, 16), (SIZE, 16)]  # reads, and writes
             assert result.moved_bytes == 2 * SIZE
             assert result.io is not None and result.io.not_on_disk_bytes == 0
-            assert io_time_s(result) == pytest.approx(
+            assert result.io.total_s == pytest.approx(
                 result.io.data_s + (result.io.metadata_s or 0) + (result.io.flush_s or 0)
             )
             assert store.own_model(entry.number).app_st == 2 * SIZE

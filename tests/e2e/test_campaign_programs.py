@@ -13,7 +13,6 @@ from reader_campaigns import reader, replay_is_possible
 from waiting import HANG_S
 from wavetank.campaign.results_folder import open_store
 from wavetank.kernel.benchmarks.ior import ior_lines
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.programs import find_program
 
 pytestmark = [
@@ -92,7 +91,7 @@ def test_each_program_is_an_application_of_its_own_with_the_same_bytes(tmp_path)
         assert [phase.ranks[0].rank for phase in phases] == [0, 1]
     by_ior = found["reader by IOR"]
     # Lines run one after the other: two of 22 ms, of which 1 ms opens and 1 ms closes.
-    assert io_time_s(by_ior.result) == pytest.approx(2 * 0.022)
+    assert by_ior.result.io.total_s == pytest.approx(2 * 0.022)
     assert by_ior.result.io.metadata_s == pytest.approx(2 * 0.002)
     assert (by_ior.versions["ior"], by_ior.result.settings["program"]) == ("4.1.0", "ior")
     assert found["reader by fio"].versions["fio"].startswith("fio-")

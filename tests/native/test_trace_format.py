@@ -33,18 +33,15 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     """Sizes and offsets as the C compiler sees them."""
     need("libwavetank-trace-decode.so", "gcc")
     where = tmp_path_factory.mktemp("facts")
-    row_fields = [name for name, _ in (tail.ROW.descr)]
     source = where / "facts.c"
     source.write_text(
         '#include "wavetank_trace.h"\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {\n'
-        + "".join(f'printf("{f} %zu\\n", offsetof(struct wt_row, {f}));\n' for f in row_fields)
-        + 'printf("row %zu\\n", sizeof(struct wt_row));\n'
         'printf("part_header %zu\\n", sizeof(struct wt_part_header));\n'
         'printf("block_header %zu\\n", sizeof(struct wt_block_header));\n'
         'printf("tail_header %zu\\n", offsetof(struct wt_tail, rows));\n'
         'printf("part_length %zu\\n", offsetof(struct wt_tail, part_length));\n'
-        'printf("version %d\\nmax_payload %u\\ngroup_rows %d\\nblock_magic %u\\n", WT_VERSION, WT_MAX_PAYLOAD,'
-        " WT_GROUP_ROWS, WT_BLOCK_MAGIC);\n"
+        'printf("version %d\\nmax_payload %u\\nblock_magic %u\\n", WT_VERSION, WT_MAX_PAYLOAD,'
+        " WT_BLOCK_MAGIC);\n"
         "return 0;\n}\n"
     )
     program = where / "facts"
@@ -61,16 +58,11 @@ def test_structures_have_the_same_layout(facts: dict[str, int]) -> None:
     assert facts["part_header"] == parts.HEADER.size
     assert facts["block_header"] == parts.BLOCK_HEADER.size
     assert facts["tail_header"] == tail.HEADER.size
-    assert facts["row"] == tail.ROW.itemsize
-    assert tail.ROW.fields is not None
-    for name, (_, offset, *_rest) in tail.ROW.fields.items():
-        assert facts[name] == offset, name
 
 
 def test_constants_are_the_same(facts: dict[str, int]) -> None:
     assert facts["version"] == parts.VERSION == tail.VERSION
     assert facts["max_payload"] == parts.MAX_PAYLOAD
-    assert facts["group_rows"] == tail.GROUP_ROWS
     assert facts["block_magic"] == parts.BLOCK_MAGIC
 
 

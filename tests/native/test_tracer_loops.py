@@ -262,18 +262,6 @@ def test_bursts_between_shorter_pauses_keep_their_times(
     assert trace.n_folds is not None and trace.n_folds < 30
 
 
-@pytest.mark.parametrize("ending", ["ended", "killed"])
-def test_a_trace_of_format_version_1_is_still_read(ending: str) -> None:
-    """Made by loop_calls 5 [kill] under the tracer of version 1; the tail was compressed afterwards."""
-    folder = Path(__file__).parents[1] / "data" / "trace-version-1" / ending
-    part = next(folder.glob("part-*.wt"))
-    assert part.read_bytes()[8:12] == (1).to_bytes(4, "little")
-    trace = read_trace(folder)
-    assert calls(trace) == expected(5)
-    assert trace.ranks[0].complete == (ending == "ended")
-    assert not trace.durations.counts.any()
-
-
 @pytest.mark.parametrize("seed", [2, 9, 12, 14, 20, 24])
 def test_random_loops_in_loops_unfold_to_what_was_recorded_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int

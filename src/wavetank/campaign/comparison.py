@@ -27,10 +27,9 @@ from wavetank.compare.run_cost import StandingTime
 from wavetank.compare.search_record import Search
 from wavetank.compare.trust import Judged, trust
 from wavetank.compare.trust_record import Trust
-from wavetank.compare.whole_run import run_times_of, with_run, with_savings
+from wavetank.compare.whole_run import with_run, with_savings
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.run import kernel_hash
 
@@ -188,7 +187,7 @@ def _configurations(
                 peaks=peaks.get(cluster.key),
                 over_runs=over_runs,
             ).model_copy(update={"variant_of": application.variant_of, "turned": cluster.turned}),
-            run_times_of(application.kernel, application.model),
+            application.kernel.run_times,
             over_runs,
         )
         for application in plan.applications
@@ -206,7 +205,7 @@ def _idle_s(plan: Plan, store: Store) -> dict[tuple[str, str, str], float]:
     for key, measurement in store.keyed_measurements():
         run = runs.get(key)
         if run is not None:
-            beside_s = spent[key] - io_time_s(measurement.result)
+            beside_s = spent[key] - measurement.result.io.total_s
             idle[run.application, run.cluster, run.mapping].append(max(beside_s, 0.0))
     return {name: median(times) for name, times in idle.items()}
 

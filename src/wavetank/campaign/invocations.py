@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from wavetank.campaign.database import Database
-from wavetank.campaign.kept import has_table
 
 
 @dataclass(frozen=True)
@@ -45,9 +44,7 @@ class Invocations(Database):
         )
 
     def ending(self) -> Ending | None:
-        """How the last run ended; None where an earlier version, which did not note it, made the store."""
-        if not has_table(self._connection, "invocation"):
-            return None
+        """How the last run ended; None where there was none."""
         last = self._connection.execute(
             "SELECT ended_utc, n_failed, n_not_afforded FROM invocation ORDER BY id DESC LIMIT 1"
         ).fetchone()

@@ -21,14 +21,6 @@ def packed(text: str) -> bytes:
     return zlib.compress(text.encode())
 
 
-def has_table(connection: sqlite3.Connection, table: str) -> bool:
-    """Whether a store was made by a version that has a table."""
-    found = connection.execute(
-        "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)
-    )
-    return found.fetchone() is not None
-
-
 def kept_texts(
     connection: sqlite3.Connection, path: Path, table: Kept, columns: tuple[str, ...], number: int
 ) -> tuple[str, ...]:
@@ -44,10 +36,8 @@ def kept_texts(
     Raises:
         MeasurementError: nothing is kept of such a measurement, or it is damaged.
     """
-    rows = []
-    if has_table(connection, table):
-        asked = f"SELECT {', '.join(columns)} FROM {table} WHERE measurement_id = ?"  # noqa: S608 - names of the store
-        rows = connection.execute(asked, (number,)).fetchall()
+    asked = f"SELECT {', '.join(columns)} FROM {table} WHERE measurement_id = ?"  # noqa: S608 - names of the store
+    rows = connection.execute(asked, (number,)).fetchall()
     if not rows:
         raise MeasurementError(
             f"{path.parent} keeps no {_WORDS[table].format(number)}. "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from wavetank.campaign.store import Entry
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.tables.table import Cell, Column, Definition
 
 
@@ -16,7 +15,7 @@ def _hash(key: str, title: str) -> Column[Entry]:
 
 
 def _io_time_s(entry: Entry) -> float | None:
-    return io_time_s(entry.measurement.result)
+    return entry.measurement.result.io.total_s
 
 
 MEASUREMENTS: Definition[Entry] = Definition(

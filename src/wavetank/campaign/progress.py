@@ -16,7 +16,6 @@ from wavetank.campaign.store import Failure, Key, Store
 from wavetank.campaign.strategy import Strategy, strategy_of
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.guests import is_comparable
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
@@ -123,7 +122,7 @@ class CampaignProgress:
         self.failures_in_a_row[run.cluster] = 0
         self.done.add(run.key)
         self.strategy.learn(
-            run.key, io_time_s(measurement.result), comparable=is_comparable(measurement)
+            run.key, measurement.result.io.total_s, comparable=is_comparable(measurement)
         )
         self.n_measured += 1
         for finding in measurement.findings:

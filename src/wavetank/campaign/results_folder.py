@@ -98,8 +98,6 @@ CREATE TABLE IF NOT EXISTS lease (
 );
 """
 
-_KNOWS_DEPLOYMENTS = "SELECT count(*) FROM sqlite_master WHERE name = 'beside'"
-
 
 @contextmanager
 def open_store(folder: Path) -> Iterator[Store]:
@@ -147,13 +145,7 @@ def write_store(folder: Path) -> Iterator[Store]:
             connection.execute("PRAGMA synchronous = FULL")
             _check_version(connection, folder / DATABASE)
             with connection:
-                before = connection.execute(_KNOWS_DEPLOYMENTS).fetchone()[0]
                 connection.executescript(_SCHEMA)
-                if not before:  # a store of an earlier version kept the last deployment only
-                    connection.execute(
-                        "INSERT INTO beside (cluster_key, what, seconds) "
-                        "SELECT cluster_key, 'deployment', up_s FROM deployment"
-                    )
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             store = Store(folder, connection)
             store.begin_invocation()

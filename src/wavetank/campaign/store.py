@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from wavetank.campaign.cluster_records import ClusterRecords
 from wavetank.campaign.database import COMPARISON, DATABASE
 from wavetank.campaign.invocations import Invocations, now_utc
-from wavetank.campaign.kept import has_table, kept_texts, packed
+from wavetank.campaign.kept import kept_texts, packed
 from wavetank.compare.comparison import Comparison
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
@@ -150,8 +150,6 @@ class Store(ClusterRecords, Invocations):
 
     def missed(self) -> set[Key]:
         """What failed in the last attempt and a search went on without."""
-        if not has_table(self._connection, "missed"):  # made before there were searches
-            return set()
         return {Key(*row) for row in self._connection.execute("SELECT * FROM missed")}
 
     def clear(self) -> None:
@@ -189,8 +187,6 @@ class Store(ClusterRecords, Invocations):
         Raises:
             MeasurementError: a row is damaged.
         """
-        if not has_table(self._connection, "together"):  # made before there were such runs
-            return {}
         rows = self._connection.execute("SELECT key, document FROM together ORDER BY rowid")
         return {
             key: self._parse(f"run {key[:12]}", text, TogetherMeasurement) for key, text in rows
@@ -226,8 +222,6 @@ class Store(ClusterRecords, Invocations):
             "SELECT measurement.id, finished_utc, spent_s, document, raw_output.measurement_id "
             "FROM measurement LEFT JOIN raw_output ON measurement.id = raw_output.measurement_id "
             "ORDER BY measurement.id"
-            if has_table(self._connection, "raw_output")
-            else "SELECT id, finished_utc, spent_s, document, NULL FROM measurement ORDER BY id"
         )
         return [
             Entry(
@@ -289,17 +283,12 @@ class Store(ClusterRecords, Invocations):
 
     def marks(self) -> tuple[int, ...]:
         """Numbers of which one changes whenever a result is added, all are forgotten, or a run begins or ends."""
-        tables = [
-            t for t in ("measurement", "failure", "together") if has_table(self._connection, t)
-        ]
         found: list[int] = []
-        for table in tables:
+        for table in ("measurement", "failure", "together"):
             query = f"SELECT count(*), ifnull(max(rowid), 0) FROM {table}"  # noqa: S608 - names from the line above
             found += self._connection.execute(query).fetchone()
-        if has_table(self._connection, "invocation"):
-            query = "SELECT count(*), count(ended_utc) FROM invocation"
-            found += self._connection.execute(query).fetchone()
-        return tuple(found)
+        query = "SELECT count(*), count(ended_utc) FROM invocation"
+        return (*found, *self._connection.execute(query).fetchone())
 
     def last_finished_utc(self) -> str | None:
         """When the last measurement ended; None when there is none."""

@@ -21,7 +21,6 @@ from wavetank.campaign.store import Key, Store
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.compare.search_record import Dropped, SearchRound
 from wavetank.cost.prices import PriceTable
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.guests import is_comparable
 from wavetank.measure.statistics import estimate, relative_width
 
@@ -305,7 +304,7 @@ def strategy_of(
     else:
         made = Grid(spec, plan)
     for key, measurement in store.keyed_measurements():
-        made.learn(key, io_time_s(measurement.result), comparable=is_comparable(measurement))
+        made.learn(key, measurement.result.io.total_s, comparable=is_comparable(measurement))
     for key in store.missed():
         made.miss(key)
     return made

@@ -140,7 +140,6 @@ def _performed(kernel: Kernel, at: Path, repetitions: int) -> tuple[Estimate, st
     from wavetank.kernel.execution.scratch import scratch_folder
     from wavetank.kernel.preparation.input_files import prepare_files
     from wavetank.kernel.preparation.page_cache import drop_cached
-    from wavetank.kernel.results.io_time import io_time_s
     from wavetank.measure.statistics import estimate
 
     starter, options = starter_of(kernel), ReplayOptions(flush="end")
@@ -154,7 +153,7 @@ def _performed(kernel: Kernel, at: Path, repetitions: int) -> tuple[Estimate, st
             result = run_replay(kernel, root, starter, scratch, None, run_options, tell=_say)
             if result.status == "failed":
                 raise KernelError(f"the replay failed in run {run + 1}: {result.failure}")
-            times.append(io_time_s(result))
+            times.append(result.io.total_s)
             _say(f"run {run + 1} of {repetitions}: {times[-1]:.3g} s of I/O")
     words = ", ".join(f"{caches.count(each)} {each}" for each in dict.fromkeys(caches))
     return estimate(times), f"of this machine: {words}; of the servers: not touched"

@@ -43,7 +43,6 @@ class ClusterState(Document):
     """cluster.json: what is up, or was being brought up."""
 
     kind: ClassVar[str] = "cluster"
-    version: ClassVar[int] = 1
     error: ClassVar[type[WavetankError]] = ClusterError
 
     spec: ClusterSpec

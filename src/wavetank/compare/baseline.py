@@ -46,7 +46,6 @@ class Baseline(Document):
     """The results that later ones are held against."""
 
     kind: ClassVar[str] = "baseline"
-    version: ClassVar[int] = 1
     error: ClassVar[type[WavetankError]] = MeasurementError
 
     campaign: str

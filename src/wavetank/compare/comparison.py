@@ -140,7 +140,6 @@ class Comparison(Document):
     """What a campaign says."""
 
     kind: ClassVar[str] = "comparison"
-    version: ClassVar[int] = 1
     error: ClassVar[type[WavetankError]] = MeasurementError
 
     campaign: str
@@ -150,7 +149,7 @@ class Comparison(Document):
     )
     family: Family | None = Field(
         default=None,
-        description="what the words of difference hold for; None: of an earlier version",
+        description="what the words of difference hold for; None of a study of groups",
     )
     rank_by: Criterion = Field(description="the ranking that was asked for")
     baseline: str | None = Field(
@@ -191,9 +190,8 @@ class Comparison(Document):
     )
 
     def title_of(self, cluster: str) -> str:
-        """The title of a cluster; its name where a comparison of an earlier version has none."""
-        named = {each.cluster: each.cluster_title for each in self.configurations}
-        return self.titles.get(cluster) or named.get(cluster, cluster)
+        """The title of a cluster; its name where it has none."""
+        return self.titles.get(cluster, cluster)
 
     def words_of(self, configuration: str) -> str:
         """A configuration for people, by its id: "NFS with 1PxCN", with its application where there are several."""

@@ -34,7 +34,7 @@ class Cost(Record):
     )
     staying_per_h: Decimal | None = Field(
         default=None,
-        description="of the instances that hold the file system: servers and head nodes; None in earlier versions",
+        description="of the instances that hold the file system: servers and head nodes; None where that is not known",
     )
     cost_storage: Estimate | None = Field(
         default=None, description="of these, by time; None: the cluster has none that is priced"
@@ -249,7 +249,7 @@ class Configuration(Record):
     settings: dict[str, str] = Field(description="of the file system, as in force")
     limits: dict[str, str]
     findings: tuple[str, ...] = Field(description="doubts of its measurements, once each")
-    run: Run | None = Field(default=None, description="None in earlier versions")
+    run: Run | None = Field(default=None, description="the whole run around its I/O")
     against: Against | None = Field(
         default=None, description="the baseline; None of the baseline itself, and without one"
     )

@@ -17,7 +17,7 @@ from wavetank.compare.use import configuration_use, phase_use
 from wavetank.cost.prices import PriceTable
 from wavetank.cost.storage import StorageUse
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.results.io_time import io_time_s, phases_time_s
+from wavetank.kernel.results.io_time import phases_time_s
 from wavetank.kernel.results.result import IoTime, ReplayResult
 from wavetank.kernel.results.totals import moved_bytes, n_operations
 from wavetank.measure.direction import Direction, direction
@@ -51,19 +51,6 @@ def usage_percent(rate_bytes_per_s: float, peak_bytes_per_s: float) -> float:
 def error_percent(rate_kernel: float, rate_application: float) -> float:
     """Error against a run of the application itself: 100 * |BW_CH - BW_MD| / BW_MD."""
     return 100 * abs(rate_kernel - rate_application) / rate_application
-
-
-def io_times(results: Sequence[ReplayResult]) -> tuple[list[float], str | None]:
-    """I/O times of a configuration's repetitions, all by one meaning, and a doubt where it is not today's.
-
-    Where a repetition was measured by an earlier version, all count by what that version knew.
-    """
-    if all(result.io is not None for result in results):
-        return [io_time_s(result) for result in results], None
-    return [phases_time_s(result.phases) for result in results], (
-        "measured by an earlier version: its I/O time leaves out calls that move no data (open, close, fsync, ...). "
-        "Measure it again to compare it with others"
-    )
 
 
 def describe(
@@ -102,7 +89,7 @@ def describe(
 
     peak = (peaks or {}).get(main_direction(kernel))
     weights = [moved_bytes(result) for result in results]
-    times, doubt = io_times(results)
+    times = [result.io.total_s for result in results]
     rates = [_per_second(weight, time) for weight, time in zip(weights, times, strict=True)]
     run = CostedRuns(instances, tuple(storage), times, rates, standing or StandingTime(), staying)
     cost, missing = None, "no price table was given"
@@ -127,9 +114,7 @@ def describe(
         data_time_s=_part(results, over_runs, lambda io: io.data_s),
         metadata_time_s=_part(results, over_runs, lambda io: io.metadata_s),
         flush_time_s=_part(results, over_runs, lambda io: io.flush_s),
-        not_on_disk_bytes=None
-        if doubt
-        else max((result.io.not_on_disk_bytes for result in results if result.io), default=None),
+        not_on_disk_bytes=max(result.io.not_on_disk_bytes for result in results),
         phase_time_sum_s=over_runs(_sum_of_times(result) for result in results),
         rate_bytes_per_s=over_runs(rates),
         read_bytes_per_s=_rate_of(results, kernel, "read", over_runs),
@@ -150,12 +135,9 @@ def describe(
         settings=first.fs_settings,
         limits=first.limits,
         findings=tuple(
+            # Doubts about the kernel are the same on every cluster: the comparison's notes say them once.
             dict.fromkeys(
-                (
-                    # Doubts about the kernel are the same on every cluster: the comparison's notes say them once.
-                    *(t for each in measurements for t in each.findings if t not in kernel.doubts),
-                    *([doubt] if doubt else []),
-                )
+                t for each in measurements for t in each.findings if t not in kernel.doubts
             )
         ),
     )
@@ -199,7 +181,7 @@ def _part(
     part: Callable[[IoTime], float | None],
 ) -> Estimate | None:
     """A part of the I/O time over repetitions; None where one of them does not tell it."""
-    told = [None if result.io is None else part(result.io) for result in results]
+    told = [part(result.io) for result in results]
     known = [value for value in told if value is not None]
     return over_runs(known) if len(known) == len(told) else None
 

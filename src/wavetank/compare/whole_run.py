@@ -13,17 +13,7 @@ from wavetank.compare.configuration import Configuration, Run
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.metrics import Averager
 from wavetank.cost.estimate import phase_cost, standing_cost
-from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.document.model import Model
-from wavetank.model.document.run_times import RunTimes, run_times_of_phases
-
-
-def run_times_of(kernel: Kernel, model: Model | None = None) -> RunTimes:
-    """The times of the run that was traced: of the kernel's document, of its model, or of its phases."""
-    known = kernel.run_times or (None if model is None else model.run_times)
-    if known is not None:
-        return known
-    return run_times_of_phases(kernel.phases, None if model is None else model.elapsed_s)
+from wavetank.model.document.run_times import RunTimes
 
 
 def with_run(configuration: Configuration, times: RunTimes, over_runs: Averager) -> Configuration:

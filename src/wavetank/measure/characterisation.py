@@ -67,7 +67,6 @@ class Characterisation(Document):
     """What a cluster's nodes, network and file systems can do."""
 
     kind: ClassVar[str] = "characterisation"
-    version: ClassVar[int] = 1
     error: ClassVar[type[WavetankError]] = MeasurementError
 
     cluster: str

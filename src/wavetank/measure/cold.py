@@ -136,7 +136,7 @@ def doubts_of_writes(
     from the first write's start to the run's end, and no single phase is judged. Bytes that were written twice, cut
     off or removed may never reach a disk: they do not count.
     """
-    if result.io is None or result.io.not_on_disk_bytes:
+    if result.io.not_on_disk_bytes:
         return []  # it says itself that caches hold some
     writing = {
         phase.ph_id

@@ -62,7 +62,6 @@ class Measurement(MeasuredOn):
     """One measurement with everything that it takes to judge it."""
 
     kind: ClassVar[str] = "measurement"
-    version: ClassVar[int] = 1
     error: ClassVar[type[WavetankError]] = MeasurementError
 
     application: str

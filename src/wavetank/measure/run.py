@@ -42,7 +42,6 @@ from wavetank.measure.mapping import as_placement_hosts, place_ranks
 from wavetank.measure.result import CacheState, Measurement
 from wavetank.measure.use import MeasuredUse
 from wavetank.measure.views import file_hosts
-from wavetank.model.document.program import by_number
 
 PREPARE_TIMEOUT_S = 300.0
 COMMAND_LINE_BYTES = 64 * 1024
@@ -86,16 +85,11 @@ class Bench:
 
 
 def kernel_hash(kernel: Kernel) -> str:
-    """Hash of what a kernel does: equal for kernels that differ in whence they are and in the traced run's times only.
-
-    Steps are hashed as version 6 of the document wrote them: results that are kept know kernels by it.
-    """
+    """Hash of what a kernel does: equal for kernels that differ in whence they are and in the traced run's times only."""
     body = kernel.model_dump(
         mode="json",
         exclude={"provenance", "model_sha256", "run_times", "approximation", "metadata", "variant"},
     )
-    for program in body["programs"]:
-        program["steps"] = by_number(program["steps"])
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 

@@ -52,7 +52,6 @@ class TogetherMeasurement(MeasuredOn):
     """One run of one or more groups."""
 
     kind: ClassVar[str] = "together"
-    version: ClassVar[int] = 1
     error: ClassVar[type[WavetankError]] = MeasurementError
 
     point: PointKind = Field(

@@ -28,7 +28,6 @@ class Report(Document):
     """All tables of a report, with what a reader must know to judge them."""
 
     kind: ClassVar[str] = "report"
-    version: ClassVar[int] = 2
     error: ClassVar[type[WavetankError]] = ReportError
 
     campaign: str

@@ -35,7 +35,6 @@ class Argument(StrEnum):
     TIMES_GIVEN = "times_given"  # 0: the time is now
     AT_END = "at_end"  # 1: no entry was left
     ATOMIC = "atomic"  # 0 or 1
-    REMOVAL = "removal"  # of unlink: AT_REMOVEDIR in older traces, for what is an rmdir in newer ones; else 0
     # In the files of a trace only:
     HINTS = "hints"  # their number + 1; 0 where it is not known
     COMMUNICATOR = "communicator"  # its number; -1 where it is not known
@@ -80,7 +79,6 @@ ARGUMENTS: Mapping[str, Argument] = MappingProxyType(
         "readdir": Argument.AT_END,
         **dict.fromkeys(("MPI_File_set_view", "MPI_File_set_info"), Argument.HINTS),
         "MPI_File_set_atomicity": Argument.ATOMIC,
-        "unlink": Argument.REMOVAL,
         **{op.name: Argument.COMMUNICATOR for op in OPS.values() if op.kind is OpKind.SYNC_RANKS},
         **{
             op.name: Argument.MEMORY

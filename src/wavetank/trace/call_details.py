@@ -119,7 +119,7 @@ _OF = {argument: _codes(argument) for argument in Argument}
 _SAY_NUMBERS = {name: _OF[Argument(name)] for name in NUMBERS}
 
 
-# --- versions 1 and 2 of the format -----------------------------------------------------------------
+# --- the columns of a trace's files -----------------------------------------------------------------
 
 _MPI_OPEN = OPS_BY_NAME["MPI_File_open"].code
 _MAY_SAY_0 = _OF[Argument.COMMUNICATOR].copy()
@@ -127,22 +127,19 @@ _MAY_SAY_0[_MPI_OPEN] = True
 _FEW = 64  # calls of a part; to look for equal ones among them takes longer than to keep them
 
 
-def from_shared_columns(columns: dict[str, npt.NDArray[Any]]) -> CallDetails:
-    """Take what calls were given out of the columns that it shares with other numbers in a trace's files.
+def sets_of_shared_columns(columns: dict[str, npt.NDArray[Any]]) -> CallDetails:
+    """Take what calls were given out of the columns that it shares with other numbers in a part of a trace.
 
     ``arg`` says what WT_ARGUMENTS of native/include/wavetank_trace.h lists. ``size`` and ``moved`` of an
     ``MPI_File_open`` are its communicator + 1, ``offset`` is the number of its hints.
 
     Args:
-        columns: those of a ``FoldTable`` but ``given``, and ``arg``. Left are all but ``arg``, each with one meaning.
+        columns: those of a ``FoldTable`` but ``given``, and ``arg``. Left are all but ``arg``, each with one meaning, and
+            ``given``.
+
+    Returns:
+        The sets in any order; some may be equal. ``joined`` looks at those of all parts.
     """
-    details, (row,) = joined([sets_of_shared_columns(columns)])
-    columns["given"] = row[columns["given"]]
-    return details
-
-
-def sets_of_shared_columns(columns: dict[str, npt.NDArray[Any]]) -> CallDetails:
-    """As ``from_shared_columns``, of a part: sets in any order, and some may be equal, since ``joined`` looks at all."""
     arg = columns.pop("arg")
     at = np.flatnonzero((arg != 0) | _MAY_SAY_0[columns["op"]])
     op = columns["op"][at]

@@ -61,7 +61,6 @@ class TraceIndex(Document):
     """What ``wavetank trace`` writes when the program has ended."""
 
     kind: ClassVar[str] = "trace"
-    version: ClassVar[int] = 1
     error: ClassVar[type[WavetankError]] = TraceError
 
     command: tuple[str, ...]
@@ -85,9 +84,7 @@ class TraceIndex(Document):
     files: tuple[IndexFile, ...] = Field(
         description="in the order of their first use; of many files the first ones"
     )
-    n_files: int | None = Field(
-        default=None, description="all that the application touched; None in older traces"
-    )
+    n_files: int = Field(description="all that the application touched")
     hints: tuple[tuple[str, str, str], ...] = Field(
         default=(), description="file, MPI_Info key, value"
     )

@@ -28,8 +28,7 @@ from wavetank.trace.part_records import PartClock, PartView, read_records
 from wavetank.trace.schema import without_repetition
 from wavetank.trace.tail import read_tail
 
-VERSION = 2
-_READ_VERSIONS = (1, 2)  # version 1 has no loops and times
+VERSION = 1
 MAGIC = b"WTTRACE\n"
 BLOCK_MAGIC = 0x4B4C4257
 MAX_PAYLOAD = 1 << 20  # bytes
@@ -139,9 +138,9 @@ def read_part(path: Path, loops: bool = False, *, rows: bool = True) -> Part:
             f"{path} is not a part of a trace: it is cut short or damaged at its start"
         )
     _, version, header_size, utc, mono, pid, ppid, host = HEADER.unpack_from(content)
-    if version not in _READ_VERSIONS:
+    if version != VERSION:
         raise TraceError(
-            f"{path} has version {version} of the trace format; this wavetank reads up to version {VERSION}. "
+            f"{path} has version {version} of the trace format; this wavetank reads version {VERSION}. "
             "Trace again, or use the version that wrote it"
         )
     part = Part(path, host.split(b"\0")[0].decode(errors="replace"), pid, ppid, utc, mono)

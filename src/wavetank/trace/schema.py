@@ -101,7 +101,6 @@ class CallDetails:
     times_given: Int64Array  # 0: the time is now
     at_end: Int64Array  # 1: no entry of the directory was left
     atomic: Int64Array  # 0 or 1
-    removal: Int64Array  # of unlink, in older traces only, see ``arguments.Argument``
     memory: Int64Array  # ``arguments.Memory`` of reads and writes by MPI-IO
     memory_view: Int64Array  # index into Trace.views: an item lies as a tile of it; UNKNOWN: no gaps, or not known
     communicator: Int64Array  # index into Trace.communicators; UNKNOWN: none, or not known
@@ -116,7 +115,7 @@ class CallDetails:
 
 
 NUMBERS = (
-    "flags", "mpi_mode", "origin", "new_size", "length", "mode", "new_name", "times_given", "at_end", "atomic", "removal",
+    "flags", "mpi_mode", "origin", "new_size", "length", "mode", "new_name", "times_given", "at_end", "atomic",
 )  # fmt: skip
 """Columns of ``CallDetails`` that are numbers of the call itself; a call is given one of them at most."""
 

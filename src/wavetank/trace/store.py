@@ -18,7 +18,6 @@ import numpy as np
 
 from wavetank.document import InputFile, provenance, sha256_of, write_whole
 from wavetank.errors import DocumentError, TraceError, UsageError
-from wavetank.trace.call_details import from_shared_columns
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.schema import (
     COLUMNS,
@@ -36,8 +35,7 @@ from wavetank.trace.schema import (
 
 TABLES_NAME = "tables.json"
 FOLDS_NAME = "folds.npz"
-SCHEMA = "wavetank.imported-trace/2"
-_SHARED = "wavetank.imported-trace/1"  # what calls were given shares columns with other numbers
+SCHEMA = "wavetank.imported-trace/1"
 _COLUMN = "fold_"  # before each column's name: savez has an argument "file"
 _DETAIL = "detail_"
 
@@ -111,23 +109,15 @@ def read_imported(folder: Path) -> Trace:
     """
     try:
         body = json.loads((folder / TABLES_NAME).read_text(encoding="utf-8"))
-        if body.get("schema") not in (SCHEMA, _SHARED):
+        if body.get("schema") != SCHEMA:
             raise TraceError(
                 f"{folder} is of schema {body.get('schema')!r}, expected {SCHEMA!r}. Convert it again"
             )
         with np.load(folder / FOLDS_NAME, allow_pickle=False) as packed:
-            columns = _named(packed, _COLUMN)
-            shared = body["schema"] == _SHARED
-            details = (
-                from_shared_columns(columns) if shared else CallDetails(**_named(packed, _DETAIL))
-            )
-        folds = FoldTable(**columns, details=details)
+            details = CallDetails(**_named(packed, _DETAIL))
+            folds = FoldTable(**_named(packed, _COLUMN), details=details)
         if (folds.given < 0).any() or (folds.given >= len(details.flags)).any():
             raise ValueError("a row names what no call was given")
-        if not len(folds) and body.get("totals"):
-            raise TraceError(
-                f"{folder} was made of a log without DXT by an earlier version, which kept less of it. Convert the log again"
-            )
         return Trace(
             source=body["source"],
             command=tuple(body["command"]),
@@ -141,11 +131,11 @@ def read_imported(folder: Path) -> Trace:
             communicators=tuple(tuple(entry) for entry in body["communicators"]),
             folds=folds,
             levels=tuple(_level(level) for level in body["levels"]),
-            infos=tuple(tuple(map(tuple, info)) for info in body.get("infos", ())),
+            infos=tuple(tuple(map(tuple, info)) for info in body["infos"]),
             warnings=tuple(body["warnings"]),
-            lost=tuple(body.get("lost", ())),
-            untold=tuple(body.get("untold", ())),
-            counters=tuple(_counters(entry) for entry in body.get("counters", ())),
+            lost=tuple(body["lost"]),
+            untold=tuple(body["untold"]),
+            counters=tuple(_counters(entry) for entry in body["counters"]),
         )
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
         raise TraceError(f"{folder} is damaged: {error}. Convert the log again") from error
@@ -160,13 +150,12 @@ def _named(packed: Mapping[str, Any], beginning: str) -> dict[str, np.ndarray]:
 
 def _file(entry: dict[str, Any]) -> TracedFile:
     hints: dict[str, Any] = {
-        name: tuple(map(tuple, entry.pop(name, ()))) for name in ("hints", "hints_in_force")
+        name: tuple(map(tuple, entry.pop(name))) for name in ("hints", "hints_in_force")
     }
     striping = tuple(
-        Striping(**{**layout, "osts": tuple(layout["osts"])})
-        for layout in entry.pop("striping", ())
+        Striping(**{**layout, "osts": tuple(layout["osts"])}) for layout in entry.pop("striping")
     )
-    identity, names = entry.pop("identity", None), entry.pop("other_names", ())
+    identity, names = entry.pop("identity"), entry.pop("other_names")
     return TracedFile(
         **entry,
         **hints,

@@ -21,7 +21,6 @@ from wavetank.errors import WavetankError
 from wavetank.trace.decoder import (
     COLUMNS,
     N_BUCKETS,
-    Columns,
     DamagedRowsError,
     Decoded,
     decode_tail,
@@ -31,24 +30,11 @@ log = logging.getLogger(__name__)
 
 PACKED = ".gz"  # behind the name of a tail that was compressed when its command had ended
 MAGIC = b"WTTAIL\n\0"
-VERSION = 2
+VERSION = 1
 _PAGE_BYTES = 4096  # of a tail without rows: there was no room for more
-GROUP_ROWS = 1024
 # magic, version, rows_at, coded_at, meta_at, part_length, seq_of_first, older and newer anchor, missed,
 # n_rows, half, has_open, n_coded_bytes, n_meta_bytes, nests_at
 HEADER = struct.Struct("=8sIIIIQQQQQQQIIIIII")
-_HEADER_1 = struct.Struct("=8sIIIIQQQQQQQIIII")  # version 1: neither half nor nests_at
-ROW = np.dtype(
-    [
-        *((name, np.int64) for name in (
-            "count", "size", "moved", "offset", "disp", "view_offset", "view_disp", "arg", "tick", "subtick",
-            "tick_last", "subtick_last", "tick_step", "subtick_step", "start", "end", "busy",
-        )),
-        *((name, np.int32) for name in ("op", "file", "handle", "view", "error", "depth")),
-    ]
-)  # fmt: skip
-
-_ROW_NAMES = frozenset(ROW.names or ())
 
 
 @dataclass(frozen=True)
@@ -108,8 +94,6 @@ def read_tail(path: Path, loops: bool = False) -> Tail | None:
     _, version, _, coded_at, meta_at, part_length, *_, missed, _, _, _, n_coded, n_meta, _ = (
         HEADER.unpack_from(content)
     )
-    if version == 1:
-        return _read_version_1(content)
     if version != VERSION or max(coded_at + n_coded, meta_at + n_meta) > len(content):
         return None
     if len(content) == _PAGE_BYTES:
@@ -141,56 +125,3 @@ def _no_rows() -> Decoded:
     none = np.empty(0, dtype=np.int64)
     columns = {name: np.empty(0, dtype=dtype) for name, dtype in COLUMNS}
     return Decoded(columns, 0, none, none.reshape(0, N_BUCKETS))
-
-
-def _read_version_1(content: bytes) -> Tail | None:
-    (_, _, rows_at, coded_at, meta_at, part_length, seq, *anchors, _missed, n_rows, has_open, n_coded,
-     n_meta) = _HEADER_1.unpack_from(content)  # fmt: skip
-    if n_rows > GROUP_ROWS or has_open > 1:
-        return None
-    n_rows += has_open
-    ends = (rows_at + n_rows * ROW.itemsize, coded_at + n_coded, meta_at + n_meta)
-    if max(ends) > len(content):
-        return None
-    rows = np.frombuffer(content, dtype=ROW, count=n_rows, offset=rows_at)
-    if n_rows and (rows["count"].min() < 1 or rows["op"].min() < 1 or rows["op"].max() > 255):
-        return None
-    columns = _columns_of_version_1(rows, seq, (anchors[0], anchors[1], anchors[2], anchors[3]))
-    none = np.empty(0, dtype=np.int64)
-    return Tail(
-        part_length=part_length,
-        rows_coded=content[coded_at : coded_at + n_coded],
-        meta=content[meta_at : meta_at + n_meta],
-        rows=Decoded(columns, n_rows, none, none.reshape(0, N_BUCKETS)),
-        missed=0,
-    )
-
-
-def _columns_of_version_1(
-    rows: np.ndarray, seq_of_first: int, anchors: tuple[int, int, int, int]
-) -> Columns:
-    older_units, older_ns, newer_units, newer_ns = anchors
-    units = newer_units - older_units
-    rate = (newer_ns - older_ns) / units if units > 0 else 1.0
-
-    def to_ns(moments: np.ndarray) -> np.ndarray:
-        return older_ns + np.round((moments - older_units) * rate).astype(np.int64)
-
-    start = to_ns(rows["start"])
-    derived = {
-        "seq": seq_of_first + np.cumsum(rows["count"]) - rows["count"],
-        "start_ns": start,
-        "end_ns": to_ns(rows["end"]),
-        "busy_ns": to_ns(rows["start"] + rows["busy"]) - start,
-        # As closing a row does: rows without bytes have mean steps.
-        "tick_step": np.where(
-            (rows["size"] == 0) & (rows["count"] > 1),
-            (rows["tick_last"] - rows["tick"]) // np.maximum(rows["count"] - 1, 1),
-            rows["tick_step"],
-        ),
-    }
-    zeros = np.zeros(len(rows), dtype=np.int64)
-    return {
-        name: derived.get(name, rows[name] if name in _ROW_NAMES else zeros).astype(dtype)
-        for name, dtype in COLUMNS
-    }

@@ -106,14 +106,6 @@ def test_how_the_last_run_ended_is_kept_and_forgotten_by_the_next(tmp_path):
         assert store.ending() == Ending(False)
 
 
-def test_a_store_of_an_earlier_version_does_not_say_how_it_ended(tmp_path):
-    with write_store(tmp_path) as store:
-        store._connection.execute("DROP TABLE invocation")
-    with open_store(tmp_path) as store:
-        assert store.ending() is None
-        assert store.marks() == (0, 0, 0, 0, 0, 0)
-
-
 def test_a_folder_without_results_is_said(tmp_path):
     with pytest.raises(MeasurementError, match="campaign run"), open_store(tmp_path):
         pass
@@ -174,19 +166,6 @@ def test_what_programs_wrote_is_kept_compressed_and_found_by_number(tmp_path):
         assert store.raw_output(entries[1].number) == long
         with pytest.raises(MeasurementError, match="campaign measurements"):
             store.raw_output(entries[0].number)
-
-
-def test_a_store_of_a_version_that_kept_no_raw_output_is_read(tmp_path):
-    with write_store(tmp_path) as store:
-        store.add(made(), key(), 1.0)
-        store._connection.execute("DROP TABLE raw_output")
-    with open_store(tmp_path) as store:
-        assert [each.has_raw_output for each in store.entries()] == [False]
-        with pytest.raises(MeasurementError):
-            store.raw_output(1)
-    with write_store(tmp_path) as store:
-        store.add(made(1), key(1), 1.0, RawOutput("out", ""))
-        assert store.raw_output(2).stdout == "out"
 
 
 def test_a_measurement_and_its_raw_output_are_stored_both_or_neither(tmp_path):

@@ -316,13 +316,3 @@ def without_flush():
     (run,) = split_runs((1.0, 0.5, 0.0))
     io = run.result.io.model_copy(update={"flush_s": None})
     return [run.model_copy(update={"result": run.result.model_copy(update={"io": io})})]
-
-
-def test_results_of_an_earlier_version_keep_their_time_and_say_so():
-    runs = split_runs((1.0, 0.5, 2.5), (1.0, 0.5, 2.5))
-    old = runs[0].model_copy(update={"result": runs[0].result.model_copy(update={"io": None})})
-    each = described_runs([old, runs[1]])
-    phases_s = phases_time_s(old.result.phases)
-    assert each.io_time_s.values == pytest.approx((phases_s, phases_s))  # one meaning for both
-    assert each.data_time_s is None and each.not_on_disk_bytes is None
-    assert any("earlier version" in finding for finding in each.findings)

@@ -1,14 +1,13 @@
 """The whole run around the I/O."""
 
 import pytest
-from compare_fakes import configuration, own_run
+from compare_fakes import configuration
 from measure_fakes import abyss_kernel
 
-from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import decide
 from wavetank.compare.metrics import Averager
 from wavetank.compare.run_advice import run_advice
-from wavetank.compare.whole_run import reference_of, run_times_of, with_run, with_savings
+from wavetank.compare.whole_run import reference_of, with_run, with_savings
 from wavetank.measure.run import kernel_hash
 from wavetank.model.document.run_times import RunTimes
 
@@ -89,20 +88,3 @@ def test_times_of_the_traced_run_are_no_part_of_what_a_kernel_does():
     kernel = abyss_kernel()
     timed = kernel.model_copy(update={"run_times": TRACED})
     assert kernel_hash(timed) == kernel_hash(kernel)
-    assert run_times_of(timed) == TRACED
-
-
-def test_a_kernel_without_times_takes_them_from_its_model():
-    kernel = abyss_kernel()
-    assert run_times_of(kernel).elapsed_s is None
-    found = run_times_of(kernel, own_run(kernel, io_time_s=2.0))
-    # Each phase of one rank took 2 s; rank 0 and rank 1 have one each.
-    assert found.elapsed_s == 60.0
-    with_model = own_run(kernel).model_copy(update={"run_times": TRACED})
-    assert run_times_of(kernel, with_model) == TRACED
-
-
-def test_a_configuration_of_an_earlier_version_is_read_without_its_run():
-    body = configuration("nfs", [1.0]).model_dump(mode="json", exclude={"run", "against"})
-    read = Configuration.model_validate(body)
-    assert (read.run, read.against) == (None, None)

@@ -11,7 +11,7 @@ from wavetank.interfere.plan import make_group, make_plan
 from wavetank.interfere.run import run_study
 from wavetank.interfere.spec import InterfereSpec
 from wavetank.kernel.execution.session import RankProgress, SessionRun
-from wavetank.kernel.results.result import LatencySummary, PhaseResult, ReplayResult
+from wavetank.kernel.results.result import NO_IO, LatencySummary, PhaseResult, ReplayResult
 
 MB = 10**6
 LIMIT = 40 * MB  # bytes/s, of the one server that all share
@@ -144,8 +144,9 @@ def _run(party, rate, duration_s, late_s, busy):
         ph_id=1, bytes=moved, operations=max(moved // MB, 1), time_s=duration_s,
         rate_bytes_per_s=rate, iops=1.0, latency=LATENCY, ranks=(),
     )  # fmt: skip
+    io = NO_IO.model_copy(update={"total_s": duration_s, "data_s": duration_s})
     result = ReplayResult(
-        status="ok", elapsed_s=duration_s, metadata_time_s=0.0, phases=(phase,), settings={}
+        status="ok", elapsed_s=duration_s, metadata_time_s=0.0, io=io, phases=(phase,), settings={}
     )
     return SessionRun(result=result, ranks=ranks, latency=LATENCY)
 

@@ -222,11 +222,8 @@ def read_write_three_times(rs: int = 4096) -> Model:
 
 def irregular(n_ranks: int = 1) -> Model:
     """Reads of two sizes at places that no function gives: kept as a list."""
-    runs = (
-        Run(count=2, rs=100, offset=50, disp=300, moved=200),
-        Run(count=1, rs=7, offset=3, disp=0, moved=7),
-    )
-    one = phase(1, 1, (0,), 3, [member("read", 100)], [ListedOffsets(runs=(runs,))], 207)
+    listed = ListedOffsets(n_runs=[2], count=[2, 1], rs=[100, 7], offset=[50, 3], disp=[300, 0])
+    one = phase(1, 1, (0,), 3, [member("read", 100)], [listed], 207)
     program = Program(
         ranks=tuple(range(n_ranks)),
         steps=(

@@ -131,8 +131,3 @@ def test_what_is_said_to_be_in_caches_is_not_doubted():
 
 def test_a_write_without_limits_is_not_doubted():
     assert doubts_of_writes(*written(0.1, 0.0), {}, ["io1"]) == []
-
-
-def test_a_result_of_an_earlier_version_is_not_doubted():
-    kernel, result = written(0.1, 0.0)
-    assert doubts_of_writes(kernel, result.model_copy(update={"io": None}), DISK, ["io1"]) == []

@@ -11,7 +11,7 @@ from wavetank.document import HostFacts, Provenance
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
-from wavetank.trace.call_details import from_shared_columns
+from wavetank.trace.call_details import joined, sets_of_shared_columns
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import (
     COLUMNS,
@@ -84,7 +84,8 @@ def fold_table(events: Iterable[Event], fold: bool = False) -> FoldTable:
         name: np.array([row[name] for row in rows], dtype=types.get(name, np.int64))
         for name in names
     }
-    details = from_shared_columns(columns)
+    details, (row,) = joined([sets_of_shared_columns(columns)])
+    columns["given"] = row[columns["given"]]
     return FoldTable(**columns, details=details)
 
 

@@ -45,7 +45,6 @@ class ClusterBill(Document):
     """bills/NAME-TOKEN.json: what one bringing up of a cluster cost, computed."""
 
     kind: ClassVar[str] = "bill"
-    version: ClassVar[int] = 1
     error: ClassVar[type[WavetankError]] = CostError
 
     cluster: str

@@ -24,11 +24,6 @@ def performable(model: Model, approximate: bool) -> tuple[Model, tuple[str, ...]
     """
     extrapolation = model.extrapolation
     if extrapolation is None:
-        if model.source == "extrapolated":
-            raise KernelError(
-                "the model was extrapolated by an earlier version, which let placeholders stand for offsets and file "
-                "views. Make it again: wavetank fit MODELS --np N -o FILE"
-            )
         return model, ()
     missing = extrapolation.not_extrapolated
     if not missing:

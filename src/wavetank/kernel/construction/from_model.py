@@ -22,7 +22,6 @@ from wavetank.kernel.files.tree_names import folders_of
 from wavetank.kernel.ordering.waits import find_waits
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import Program
-from wavetank.model.document.run_times import run_times_of_phases
 from wavetank.tables.words import listed
 
 _WAITS = (
@@ -94,7 +93,7 @@ def make_kernel(
         approximate=approximate,
         extrapolation=model.extrapolation,
         approximation=model.approximation,
-        run_times=model.run_times or run_times_of_phases(selection.phases, model.elapsed_s),
+        run_times=model.run_times,
     )
     waits = find_waits(bare)
     if inferred := waits.number - waits.n_certain:

@@ -21,7 +21,7 @@ from wavetank.model.document.model import View
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import Program
 from wavetank.model.document.references import Known, require
-from wavetank.model.document.run_times import RunTimes
+from wavetank.model.document.run_times import NOT_TIMED, RunTimes
 
 
 class KernelName(Record):
@@ -309,9 +309,6 @@ class Kernel(Document):
     """A kernel of one model."""
 
     kind: ClassVar[str] = "kernel"
-    # 5: files with members; 6: these in the application's directories; 7: what calls were given by name
-    version: ClassVar[int] = 7
-    older: ClassVar[tuple[int, ...]] = (1, 2, 3, 4, 5, 6)
     error: ClassVar[type[WavetankError]] = KernelError
 
     application: str
@@ -352,10 +349,9 @@ class Kernel(Document):
         default=None,
         description="of a kernel whose model no single operation is known of. No part of what the kernel does",
     )
-    run_times: RunTimes | None = Field(
-        default=None,
-        description="of the run that was traced: elapsed, and at I/O calls; None in older kernels. "
-        "No part of what the kernel does",
+    run_times: RunTimes = Field(
+        default=NOT_TIMED,
+        description="of the run that was traced: elapsed, and at I/O calls. No part of what the kernel does",
     )
     variant: Variant | None = Field(
         default=None,

@@ -92,7 +92,7 @@ class Evidence:
 def _is_of_folders(step: FileStep) -> bool:
     if step.iop_type == "mkdir":
         return step.error in (0, errno.EEXIST)
-    return not step.error and (step.iop_type == "rmdir" or step.removal != 0)
+    return not step.error and step.iop_type == "rmdir"
 
 
 def _makes(step: FileStep) -> bool:

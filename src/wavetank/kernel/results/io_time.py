@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from wavetank.kernel.results.result import CallRate, IoTime, PhaseResult, ReplayResult
+from wavetank.kernel.results.result import CallRate, IoTime, PhaseResult
 
 _NS = 1e-9
 Spans = Sequence[Sequence[int]]
@@ -32,15 +32,6 @@ class _Union:
     by_call: tuple[float, ...]  # by its number
     at_least: float
     at_most: float
-
-
-def io_time_s(result: ReplayResult) -> float:
-    """Seconds in which at least one rank was at an I/O call.
-
-    Results of earlier versions do not hold it; theirs is the time in which a phase was under way, which leaves out
-    the calls that move no data.
-    """
-    return phases_time_s(result.phases) if result.io is None else result.io.total_s
 
 
 def phases_time_s(phases: Iterable[PhaseResult]) -> float:

@@ -28,6 +28,7 @@ from typing import Any
 from wavetank.kernel.results.io_time import call_rates, io_time
 from wavetank.kernel.results.rank_status import place, where, who_died
 from wavetank.kernel.results.result import (
+    NO_IO,
     LatencySummary,
     PhaseResult,
     RankPhaseResult,
@@ -100,7 +101,7 @@ def outcome(
 def failed(failure: str, settings: Mapping[str, str]) -> ReplayResult:
     """The result of a run that did not end well."""
     return ReplayResult(
-        status="failed", failure=failure, elapsed_s=0.0, metadata_time_s=0.0, phases=(),
+        status="failed", failure=failure, elapsed_s=0.0, metadata_time_s=0.0, io=NO_IO, phases=(),
         settings=dict(settings),
     )  # fmt: skip
 

@@ -73,6 +73,10 @@ class IoTime(Record):
     at_most_s: float | None = None
 
 
+NO_IO = IoTime(total_s=0.0, data_s=0.0, metadata_s=0.0, flush_s=0.0, not_on_disk_bytes=0)
+"""Of a run that failed, or did nothing."""
+
+
 class CallRate(Record):
     """Calls of one kind that move no data."""
 
@@ -95,9 +99,9 @@ class ReplayResult(Record):
     )
     elapsed_s: float
     metadata_time_s: float = Field(description="opens, closes, seeks, syncs: sum over ranks")
-    io: IoTime | None = Field(default=None, description="None in results of earlier versions")
+    io: IoTime = Field(description="zero of a run that failed")
     calls: tuple[CallRate, ...] = Field(
-        default=(), description="calls that move no data; empty in results of earlier versions"
+        default=(), description="calls that move no data, by kind; benchmarks do not tell them"
     )
     started_monotonic_ns: int | None = Field(
         default=None, description="the replay's common start on rank 0's CLOCK_MONOTONIC"
@@ -122,7 +126,6 @@ class ReplayRun(Document):
     """What ``wavetank replay`` leaves: one run of a kernel on this machine."""
 
     kind: ClassVar[str] = "replay"
-    version: ClassVar[int] = 1
     error: ClassVar[type[WavetankError]] = KernelError
 
     application: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.kernel.results.result import ReplayResult
 
 
@@ -31,5 +30,5 @@ def iops(result: ReplayResult) -> float | None:
 
 
 def _per_second(amount: int, result: ReplayResult) -> float | None:
-    time_s = io_time_s(result)
+    time_s = result.io.total_s
     return amount / time_s if time_s > 0 else None

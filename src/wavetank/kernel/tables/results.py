@@ -8,11 +8,9 @@ from statistics import median
 
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.results import totals
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.kernel.results.result import CallRate, LatencySummary, PhaseResult, ReplayResult
 from wavetank.tables.shapes import facts
 from wavetank.tables.table import Cell, Column, Definition, Table
-from wavetank.tables.words import DASH
 from wavetank.units import format_duration, format_size
 
 
@@ -37,9 +35,7 @@ class _Phase:
 
 
 def _left(result: ReplayResult) -> Cell:
-    left = None if result.io is None else result.io.not_on_disk_bytes
-    if left is None:
-        return Cell(DASH, None)
+    left = result.io.not_on_disk_bytes
     return Cell(f"up to {format_size(left)}" if left else "0", left)
 
 
@@ -84,10 +80,10 @@ IO_TIME: Definition[ReplayResult] = Definition(
     "io-time",
     "I/O time",
     (
-        Column("io_time_s", "I/O time", io_time_s, unit="s"),
-        Column("data_s", "Data", lambda i: i.io.data_s if i.io else None, unit="s"),
-        Column("metadata_s", "Metadata", lambda i: i.io.metadata_s if i.io else None, unit="s"),
-        Column("flush_s", "Flush", lambda i: i.io.flush_s if i.io else None, unit="s"),
+        Column("io_time_s", "I/O time", lambda i: i.io.total_s, unit="s"),
+        Column("data_s", "Data", lambda i: i.io.data_s, unit="s"),
+        Column("metadata_s", "Metadata", lambda i: i.io.metadata_s, unit="s"),
+        Column("flush_s", "Flush", lambda i: i.io.flush_s, unit="s"),
         Column("elapsed_s", "Elapsed", lambda i: i.elapsed_s, unit="s"),
         Column("not_on_disk_bytes", "Not on disk", _left, unit="B", help="left in caches, at most"),
     ),
@@ -99,7 +95,7 @@ TOTALS: Definition[ReplayResult] = Definition(
     (
         Column("bytes", "Bytes", totals.moved_bytes, unit="B"),
         Column("operations", "Operations", totals.n_operations, kind="integer"),
-        Column("io_time_s", "I/O time", io_time_s, unit="s"),
+        Column("io_time_s", "I/O time", lambda i: i.io.total_s, unit="s"),
         Column("rate_bytes_per_s", "Bytes / I/O time", totals.rate_bytes_per_s, unit="B/s", help="the rate of a run"),
         Column("iops", "Operations / I/O time", totals.iops, unit="1/s"),
     ),

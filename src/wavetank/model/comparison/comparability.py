@@ -210,14 +210,9 @@ def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> 
                 f"one trace counts no communication, and the phases of {separated[0]} are separated by it: extract it "
                 "with --split-at-communication none to compare them"
             )
-    elif a.boundaries != b.boundaries or _other_thresholds(a, b):
+    elif a.boundaries != b.boundaries or a.thresholds != b.thresholds:
         found.append(
             "the models were extracted by different rules (split at communication, computation gap, similarity or thresholds), "
             "so that their phases may begin at different places"
         )
     return tuple(found)
-
-
-def _other_thresholds(a: Model, b: Model) -> bool:
-    """Whether both models say by which numbers they were extracted, and these differ."""
-    return None not in (a.thresholds, b.thresholds) and a.thresholds != b.thresholds

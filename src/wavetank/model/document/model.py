@@ -15,7 +15,7 @@ from wavetank.model.document.metadata import MetadataPhase
 from wavetank.model.document.phase import Phase, Series
 from wavetank.model.document.program import Program
 from wavetank.model.document.references import Known, require
-from wavetank.model.document.run_times import RunTimes
+from wavetank.model.document.run_times import NOT_TIMED, RunTimes
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.document.timeline import Timeline
 
@@ -77,9 +77,6 @@ class Model(Document):
     """The I/O model of one application run."""
 
     kind: ClassVar[str] = "model"
-    # 2: listed offsets are columns; 3: steps of irregular orders; 4: files with members; 5: what calls were given by name
-    version: ClassVar[int] = 5
-    older: ClassVar[tuple[int, ...]] = (1, 2, 3, 4)
     error: ClassVar[type[WavetankError]] = ModelError
 
     application: str = Field(description="the program's name, for titles")
@@ -90,13 +87,10 @@ class Model(Document):
     app_nfiles: int
     app_st: int = Field(description="bytes moved")
     elapsed_s: float | None
-    run_times: RunTimes | None = Field(
-        default=None, description="elapsed time and time at I/O calls; None in older models"
-    )
+    run_times: RunTimes = Field(default=NOT_TIMED, description="elapsed time and time at I/O calls")
     boundaries: Boundaries
-    thresholds: Thresholds | None = Field(
-        default=None,
-        description="the numbers by which the trace was taken apart; None in models that do not record them",
+    thresholds: Thresholds = Field(
+        default=Thresholds(), description="the numbers by which the trace was taken apart"
     )
     requirements: Requirements
     files: tuple[ModelFile, ...]

@@ -83,22 +83,6 @@ class ListedOffsets(Record):
         default=None, description="bytes moved by each run; None: count * rs throughout"
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_objects(cls, body: object) -> object:
-        """Takes the runs as objects too: models of version 1 have them so."""
-        if not isinstance(body, dict) or "runs" not in body:
-            return body
-        rest = {key: value for key, value in body.items() if key != "runs"}
-        runs = [
-            [run if isinstance(run, Run) else Run.model_validate(run) for run in one]
-            for one in body["runs"]
-        ]
-        rest["n_runs"] = [len(one) for one in runs]
-        for name in ("count", "rs", "offset", "disp", "moved"):
-            rest[name] = [getattr(run, name) for one in runs for run in one]
-        return rest
-
     @model_validator(mode="after")
     def _in_step(self) -> Self:
         put_in_step(self, ("count", "rs", "offset", "disp", "moved"))

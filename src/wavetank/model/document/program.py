@@ -87,9 +87,6 @@ class FileStep(Record):
     times_given: bool = Field(default=False, description="utime: to given times; false: to now")
     at_end: bool = Field(default=False, description="readdir: no entry was left")
     atomic: bool = Field(default=False, description="MPI_File_set_atomicity")
-    removal: int = Field(
-        default=0, description="unlink, of older traces: AT_REMOVEDIR where it was an rmdir"
-    )
     size: int = Field(default=0, description="read or write that moved nothing: bytes asked for")
     offset: int | None = Field(
         default=None,
@@ -124,24 +121,18 @@ class FileStep(Record):
 
     @model_validator(mode="before")
     @classmethod
-    def _named(cls, values: object) -> object:
-        """Models until version 4 and kernels until version 6 had one number, ``arg``, for what has a field of its own now.
+    def _given_what_it_may_be(cls, values: object) -> object:
+        """Refuse what no such call is given.
 
         Raises:
             ValueError: it says of a call what no such call is given.
         """
-        if not isinstance(values, dict):
-            return values
-        if "arg" not in values and _NUMBERS.isdisjoint(values):
-            return values
-        call = str(values.get("iop_type"))
-        for name in _NUMBERS & values.keys():
-            if values[name] and ARGUMENTS.get(call) != name:
-                raise ValueError(f"{call} is not given {name}")
-        if "arg" not in values:
-            return values
-        others = {name: value for name, value in values.items() if name != "arg"}
-        return others | given_by_number(call, values["arg"])
+        if isinstance(values, dict) and not _NUMBERS.isdisjoint(values):
+            call = str(values.get("iop_type"))
+            for name in _NUMBERS & values.keys():
+                if values[name] and ARGUMENTS.get(call) != name:
+                    raise ValueError(f"{call} is not given {name}")
+        return values
 
     @model_serializer
     def _short(self) -> dict[str, object]:
@@ -162,7 +153,7 @@ class FileStep(Record):
 
     @property
     def number(self) -> int:
-        """The one number that the call was given; 0 where it was given none. Plans have it, and so had older documents."""
+        """The one number that the call was given; 0 where it was given none. Plans have it."""
         return sum(map(vars(self).__getitem__, NUMBERS))
 
     @property
@@ -176,24 +167,11 @@ _YES_OR_NO = frozenset(name for name in NUMBERS if FileStep.model_fields[name].a
 
 
 def given_by_number(call: str, number: int) -> dict[str, Any]:
-    """What a call was given, as fields of its step, of the one number that plans and older documents have."""
+    """What a call was given, as fields of its step, of the one number that traces and plans have."""
     field = ARGUMENTS.get(call)
     if field not in _NUMBERS:
         return {}
     return {field.value: bool(number) if field in _YES_OR_NO else number}
-
-
-def by_number(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Steps as models until version 4 and kernels until version 6 wrote them, from steps as they are written now."""
-    found = []
-    for step in steps:
-        if step["step"] == "file":
-            given = {name: value for name, value in step.items() if name in _NUMBERS}
-            others = {name: value for name, value in step.items() if name not in given}
-            found.append(others | {"arg": sum(given.values())})
-        else:
-            found.append(step | {"steps": by_number(step["steps"])} if "steps" in step else step)
-    return found
 
 
 class SyncStep(Record):

@@ -1,19 +1,15 @@
 """How long an application ran, and how much of it a rank spent at I/O calls.
 
-Leaves a ``RunTimes``; made of a trace's rows in traced_times, of a model's phases here. Ranks overlap in a way that a folded
+Leaves a ``RunTimes``, made of a trace's rows in summary.run_times. Ranks overlap in a way that a folded
 trace does not tell, so the I/O time of a run is that of the rank that spent most time at I/O calls: a run without
 I/O would be shorter by about that much, where the other ranks wait for this one.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
-
 from pydantic import Field
 
 from wavetank.document import Record
-from wavetank.model.document.phase import Phase
 
 
 class RunTimes(Record):
@@ -43,21 +39,5 @@ class RunTimes(Record):
         return min(100 * self.io_s / self.elapsed_s, 100.0)
 
 
-def run_times_of_phases(phases: Iterable[Phase], elapsed_s: float | None) -> RunTimes:
-    """Of a model that does not hold them: data operations only, each phase's time shared evenly by its ranks.
-
-    Args:
-        phases: at the level at which the application itself uses its files.
-        elapsed_s: of the run.
-    """
-    spent: dict[int, float] = defaultdict(float)
-    unknown = RunTimes(elapsed_s=elapsed_s, io_s=None, io_rank=None, with_metadata=False)
-    for phase in phases:
-        if phase.io_time_s is None:
-            return unknown
-        for rank in phase.ph_processid:
-            spent[rank] += phase.io_time_s / phase.ph_np
-    if not spent:
-        return unknown
-    longest = max(spent, key=lambda rank: spent[rank])
-    return unknown.model_copy(update={"io_s": spent[longest], "io_rank": longest})
+NOT_TIMED = RunTimes(elapsed_s=None, io_s=None, io_rank=None, with_metadata=False)
+"""Of a run of which no times are known."""

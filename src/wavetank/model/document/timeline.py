@@ -30,9 +30,7 @@ class TimelinePoint(Record):
     offset_first: int | None
     offset_last: int | None
     count: int
-    ph_id: int | None = Field(
-        default=None, description="the phase that it is a part of; None in older models"
-    )
+    ph_id: int = Field(description="the phase that it is a part of")
     scattered: bool = Field(
         default=False,
         description="True: the offsets follow no order, and offset_first is that of the first operation only",

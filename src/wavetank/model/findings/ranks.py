@@ -144,7 +144,6 @@ def _is_independent(one: Requests) -> bool:
     return (
         not one.collective
         and not one.phase.collective_unknown
-        and one.sizes_known
         and one.offsets_known
         and not _all_alike(one)
     )

@@ -85,7 +85,6 @@ class Requests:
     phase: Phase
     writes: bool
     collective: bool
-    sizes_known: bool
     offsets_known: bool
     rank: Int64Array
     count: Int64Array
@@ -244,17 +243,9 @@ def _joined(requests: Sequence[Requests]) -> Requests:
 def _requests(phase: Phase, views: Sequence[View]) -> Iterator[Requests]:
     columns = [_columns(phase, number) for number in range(len(phase.pattern))]
     excess = sum(int(one["moved"].sum()) for one in columns) - phase.ph_weight
-    # In models of older versions sizes were not kept where offsets are not known.
-    known = excess == 0 or all(offsets.function != "unknown" for offsets in phase.offset)
     for member, offsets, one in zip(phase.pattern, phase.offset, columns, strict=True):
         op = OPS_BY_NAME.get(member.iop_type)
-        if not known:
-            one["moved"] = np.full(
-                len(one["rank"]),
-                phase.ph_weight // (len(columns) * max(len(one["rank"]), 1)),
-                dtype=np.int64,
-            )
-        elif excess:  # last operations that moved less, by rank: the phase keeps their sum alone
+        if excess:  # last operations that moved less, by rank: the phase keeps their sum alone
             one["moved"] = one["moved"].copy()
             least = min(excess, int(one["moved"][-1]))
             one["moved"][-1] -= least
@@ -263,7 +254,6 @@ def _requests(phase: Phase, views: Sequence[View]) -> Iterator[Requests]:
             phase=phase,
             writes=writes(member.iop_type),
             collective=phase.collective if op is None else op.collective,
-            sizes_known=known,
             offsets_known=offsets.function != "unknown",
             piece=_pieces(phase, views, one["rank"], one["size"]),
             **one,

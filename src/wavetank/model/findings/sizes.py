@@ -29,9 +29,7 @@ def small_requests(io: Io, told: Collection[int]) -> tuple[Finding, ...]:
         io: of the application.
         told: ``id`` of the requests that another finding is about already.
     """
-    some = [
-        one for one in io.requests if one.sizes_known and not one.collective and id(one) not in told
-    ]
+    some = [one for one in io.requests if not one.collective and id(one) not in told]
     small = [one.size < SMALL_REQUEST_BYTES for one in some]
     found = tally(some, small)
     if found.n_operations < LEAST_OPERATIONS or not io.weighs(found.n_operations):
@@ -79,7 +77,6 @@ def random_reads(io: Io) -> tuple[Finding, ...]:
         for one in io.requests
         if not one.writes
         and one.offsets_known
-        and one.sizes_known
         and not one.collective
         and one.phase.file_id not in io.several  # each begins at its start
     ]
@@ -121,7 +118,6 @@ def unaligned_writes(io: Io, writers: dict[int, set[int]]) -> tuple[Finding, ...
         for one in io.requests
         if one.writes
         and one.offsets_known
-        and one.sizes_known
         and not one.collective
         and len(writers.get(one.phase.file_id, ())) >= MANY_RANKS
     ]

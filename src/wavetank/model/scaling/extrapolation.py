@@ -15,7 +15,6 @@ from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.extrapolation import Extrapolation, FittedField, NotExtrapolated
 from wavetank.model.document.model import Model, own_levels
 from wavetank.model.document.phase import PatternMember, Phase
-from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import LEVELS, Rules
 from wavetank.model.scaling.behaviour import file_kind
@@ -177,7 +176,7 @@ def _rules(base: Model) -> Rules:
         },
         split_at_computation_s=boundaries.split_at_computation_s,
         similarity=boundaries.similarity,
-        thresholds=base.thresholds or Thresholds(),
+        thresholds=base.thresholds,
     )
 
 

@@ -147,8 +147,7 @@ def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) 
             f"the models are made by different rules for the boundaries of phases ({values_text(rules)}). Make them with "
             "the same options of 'wavetank model'"
         )
-    thresholds = {model.thresholds for model in by_count.values() if model.thresholds is not None}
-    if len(thresholds) > 1:
+    if len({model.thresholds for model in by_count.values()}) > 1:
         raise ModelError(
             "the models are made by different thresholds. Make them with one version of 'wavetank model'"
         )

@@ -18,7 +18,6 @@ from wavetank.compare.comparison import Comparison
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.io_parts import io_parts
 from wavetank.compare.words import place_words
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import Estimate
 from wavetank.report.plots import bars
@@ -246,7 +245,7 @@ def _run(run: Measurement, where: str, ids: Iterable[JsonValue]) -> list[JsonVal
         run.order,
         run.provenance.created_utc[:19].replace("T", " "),
         where,
-        io_time_s(run.result) if run.result.status == "ok" else None,
+        run.result.io.total_s if run.result.status == "ok" else None,
         [printable(finding) for finding in run.findings],
         [times.get(ph_id) if isinstance(ph_id, int) else None for ph_id in ids],
     ]

@@ -243,7 +243,7 @@ def _at_work(model: Model) -> dict[tuple[int, str], list[tuple[float, float]]]:
     """When ranks of the timeline moved data in each phase, seconds, by phase and kind of operation."""
     found: dict[tuple[int, str], list[tuple[float, float]]] = defaultdict(list)
     for point in model.timeline:
-        if point.ph_id is not None and point.start_s is not None and point.end_s is not None:
+        if point.start_s is not None and point.end_s is not None:
             found[point.ph_id, ax.kind_of(point.iop_type)].append((point.start_s, point.end_s))
     return found
 

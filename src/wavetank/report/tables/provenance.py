@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from wavetank.document import Provenance
-from wavetank.kernel.results.io_time import io_time_s
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement
 from wavetank.tables.table import Cell, Column, Definition, Table, number
@@ -63,13 +62,13 @@ def _findings(findings: Sequence[str]) -> Cell:
 
 
 def _io_time(item: _Made[Measurement]) -> Cell:
-    time_s = io_time_s(item.run.result)
+    time_s = item.run.result.io.total_s
     return number(time_s, format_duration(time_s) if item.run.result.status == "ok" else "failed")
 
 
 def _rate(item: _Made[Measurement]) -> Cell:
     result = item.run.result
-    time_s = io_time_s(result)
+    time_s = result.io.total_s
     reached = sum(phase.bytes for phase in result.phases) / time_s if time_s > 0 else None
     phases = [
         f"phase {phase.ph_id}: {format_rate(phase.rate_bytes_per_s)}, {format_duration(phase.time_s)}"

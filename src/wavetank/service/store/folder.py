@@ -14,7 +14,7 @@ from pathlib import Path
 from wavetank.errors import ServiceError
 from wavetank.locks import LockedError, lock_folder
 from wavetank.service.store.connections import Connections
-from wavetank.service.store.schema import LATER, SCHEMA, SCHEMA_VERSION
+from wavetank.service.store.schema import SCHEMA, SCHEMA_VERSION
 from wavetank.service.store.store import Store
 
 DATABASE = "service.sqlite"
@@ -70,26 +70,19 @@ def _prepare(connections: Connections, path: Path) -> None:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == SCHEMA_VERSION:
             return
-        if version and version not in LATER:
+        if version:
             raise ServiceError(
                 f"{path} was written by another version of wavetank (schema {version}, this one reads "
                 f"{SCHEMA_VERSION}). Use that version, or choose another folder"
             )
         with connections.changing() as connection:
-            for statement in _statements(version):
+            for statement in SCHEMA.split(";"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     except ServiceError as error:
         if isinstance(error.__cause__, sqlite3.Error):
             raise _unusable(path, error.__cause__) from error
         raise
-
-
-def _statements(version: int) -> list[str]:
-    """What makes a database of this version; version 0 has nothing."""
-    if not version:
-        return SCHEMA.split(";")
-    return [each for before in range(version, SCHEMA_VERSION) for each in LATER[before]]
 
 
 def _unusable(path: Path, error: sqlite3.Error) -> ServiceError:

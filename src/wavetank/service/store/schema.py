@@ -4,31 +4,10 @@ from __future__ import annotations
 
 from wavetank.service.core.states import UNSETTLED
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 1
 
 _UNSETTLED = ", ".join(f"'{state}'" for state in UNSETTLED)
 
-_TEMPLATE = """
-CREATE TABLE IF NOT EXISTS template (
-    name TEXT PRIMARY KEY,
-    body TEXT NOT NULL
-) WITHOUT ROWID"""
-_OWN_SERVERS = """
-CREATE TABLE IF NOT EXISTS own_servers (
-    space TEXT PRIMARY KEY,
-    template TEXT NOT NULL,
-    body TEXT NOT NULL
-) WITHOUT ROWID"""
-_OWN_CLUSTER = """
-CREATE TABLE IF NOT EXISTS own_cluster (
-    space TEXT NOT NULL,
-    position INTEGER NOT NULL,
-    name TEXT NOT NULL,
-    servers INTEGER NOT NULL,
-    admitted INTEGER NOT NULL,
-    wanted INTEGER NOT NULL,
-    PRIMARY KEY (space, position)
-) WITHOUT ROWID"""
 
 SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS tenant (
@@ -139,26 +118,25 @@ CREATE TABLE IF NOT EXISTS mark (
     name TEXT PRIMARY KEY,
     number INTEGER NOT NULL
 ) WITHOUT ROWID;
-{";".join((_TEMPLATE, _OWN_SERVERS, _OWN_CLUSTER))};
+CREATE TABLE IF NOT EXISTS template (
+    name TEXT PRIMARY KEY,
+    body TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS own_servers (
+    space TEXT PRIMARY KEY,
+    template TEXT NOT NULL,
+    body TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS own_cluster (
+    space TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    servers INTEGER NOT NULL,
+    admitted INTEGER NOT NULL,
+    wanted INTEGER NOT NULL,
+    PRIMARY KEY (space, position)
+) WITHOUT ROWID;
 """
-
-LATER = {
-    2: ("ALTER TABLE event ADD COLUMN times INTEGER NOT NULL DEFAULT 1",),
-    3: ("ALTER TABLE token ADD COLUMN expires_utc TEXT",),
-    4: (
-        _TEMPLATE,
-        "CREATE TABLE IF NOT EXISTS own_servers (space TEXT PRIMARY KEY, template TEXT NOT NULL, servers INTEGER NOT NULL, "
-        "body TEXT NOT NULL, admitted INTEGER NOT NULL) WITHOUT ROWID",
-    ),
-    5: (
-        _OWN_CLUSTER,
-        "INSERT INTO own_cluster SELECT space, 0, space, servers, admitted, 1 FROM own_servers",
-        "ALTER TABLE own_servers DROP COLUMN servers",
-        "ALTER TABLE own_servers DROP COLUMN admitted",
-    ),
-    6: ("ALTER TABLE access ADD COLUMN authority TEXT",),
-}
-"""Version of a database -> what makes it one of the next version. New columns are the last ones of their tables."""
 
 SPACE_COLUMNS = (
     "id", "tenant", "name", "size", "kind", "mode", "servers", "devices_per_server", "stripe_size",

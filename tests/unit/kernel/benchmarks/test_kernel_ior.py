@@ -180,10 +180,10 @@ def test_what_ior_cannot_say_is_refused_with_the_reason(tmp_path, made, reason):
 
 
 def test_ranks_that_do_different_numbers_of_operations_are_refused(tmp_path):
-    from wavetank.model.document.phase import ListedOffsets, Run
+    from wavetank.model.document.phase import ListedOffsets
 
     listed = ListedOffsets(
-        runs=((Run(count=4, rs=8, offset=0, disp=8, moved=32),), (Run(count=3, rs=8, offset=99, disp=8, moved=24),))
+        n_runs=[1, 1], count=[4, 3], rs=8, offset=[0, 99], disp=8
     )  # fmt: skip
     one = km.phase(1, 1, (0, 1), 4, [km.member("pwrite", 8, 8)], [listed], 56)
     kernel = kernel_of(km.model(2, [km.model_file(1, "/s/f", 200)], [one], []), tmp_path)
@@ -228,13 +228,16 @@ def test_a_mixed_phase_becomes_a_line_of_writes_and_one_of_reads(tmp_path):
 
 
 def test_irregular_operations_become_their_mean_and_the_differences_are_counted(tmp_path):
-    from wavetank.model.document.phase import ListedOffsets, Run
+    from wavetank.model.document.phase import ListedOffsets
 
     # rank 0: 100 and 300 bytes, rank 1: 200 bytes twice and 224: 1024 bytes in 5 operations
-    listed = ListedOffsets.model_validate({"runs": (
-        (Run(count=1, rs=100, offset=0, disp=0, moved=100), Run(count=1, rs=300, offset=900, disp=0, moved=300)),
-        (Run(count=2, rs=200, offset=0, disp=500, moved=400), Run(count=1, rs=224, offset=7, disp=0, moved=224)),
-    )})  # fmt: skip
+    listed = ListedOffsets(
+        n_runs=[2, 2],
+        count=[1, 1, 2, 1],
+        rs=[100, 300, 200, 224],
+        offset=[0, 900, 0, 7],
+        disp=[0, 0, 500, 0],
+    )
     one = km.phase(1, 1, (0, 1), 3, [km.member("pwrite", 100, None)], [listed], 1024)
     made = km.model(2, [km.model_file(1, "/s/f", 1200)], [one], [])
     (line,) = kernel_of(made, tmp_path, approximate=True).ior

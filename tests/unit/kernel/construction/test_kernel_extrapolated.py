@@ -110,11 +110,3 @@ def test_a_phase_of_unknown_size_is_left_out_and_refused(tmp_path: Path) -> None
         text.startswith("Left out, because it is not extrapolated: pwrite")
         for text in kernel.not_reproduced
     )
-
-
-def test_a_model_that_an_earlier_version_extrapolated_is_refused(
-    model: Model, tmp_path: Path
-) -> None:
-    old = model.model_copy(update={"extrapolation": None})
-    with pytest.raises(KernelError, match="by an earlier version, which let placeholders stand"):
-        make_kernel(old, tmp_path / "m.json")

@@ -18,12 +18,11 @@ FIRST = (0, 240, 2880, 3120)
 
 
 def bt_phase(ph_id: int, name: str, first: tuple[int, ...] = FIRST) -> Phase:
-    runs = tuple(
-        ({"count": N_STEPS, "rs": RS, "offset": offset, "disp": STEP, "moved": N_STEPS * RS},)
-        for offset in first
+    listed = ListedOffsets(
+        n_runs=[1] * len(first), count=N_STEPS, rs=RS, offset=list(first), disp=STEP
     )
     one = km.phase(ph_id, 1, tuple(range(N_RANKS)), N_STEPS, [km.member(name, RS, STEP)],
-                   [ListedOffsets.model_validate({"runs": runs})])  # fmt: skip
+                   [listed])  # fmt: skip
     return one.model_copy(update={"level": "mpiio", "collective": True})
 
 

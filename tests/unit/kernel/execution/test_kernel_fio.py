@@ -233,11 +233,12 @@ def test_random_places_become_random_jobs_with_one_seed(tmp_path):
 
 
 def test_places_that_recur_may_recur_in_fios_order(tmp_path):
-    from wavetank.model.document.phase import ListedOffsets, Run
+    from wavetank.model.document.phase import ListedOffsets
 
     # 64 writes on 16 places
-    runs = tuple(Run(count=1, rs=512, offset=at // 4 * 512, disp=0, moved=512) for at in km.shuffled(64))  # fmt: skip
-    one = km.phase(1, 1, (0,), 64, [km.member("pwrite", 512)], [ListedOffsets(runs=(runs,))])
+    places = [at // 4 * 512 for at in km.shuffled(64)]
+    listed = ListedOffsets(n_runs=[64], count=1, rs=512, offset=places, disp=0)
+    one = km.phase(1, 1, (0,), 64, [km.member("pwrite", 512)], [listed])
     model = km.model(1, [km.model_file(1, "/s/f", 16 * 512)], [one], [])
     (job,) = fio_plan(make_kernel(model, km.written(model, tmp_path), approximate=True)).jobs
     assert (job.region, job.count) == (16 * 512, 64)

@@ -23,12 +23,6 @@ def test_totals_are_sums_over_the_phases_and_rates_over_the_io_time() -> None:
     }  # fmt: skip
 
 
-def test_results_of_earlier_versions_count_phases_at_once_once() -> None:
-    # They know nothing of the metadata: 9 MB in 3 s.
-    earlier = OVERLAPPING.model_copy(update={"io": None})
-    assert totals.rate_bytes_per_s(earlier) == 3_000_000.0
-
-
 def test_what_all_calls_moved_counts_where_it_is_more_than_the_phases_hold() -> None:
     # 12 MB and 100 operations in 4 s.
     own = OVERLAPPING.model_copy(update={"moved_bytes": 12_000_000, "n_operations": 100})

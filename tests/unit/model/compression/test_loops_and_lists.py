@@ -17,7 +17,6 @@ from test_model_properties import DATA, has_data, moved, runs
 from model_events import unfold
 from wavetank.model.compression.folding import fold
 from wavetank.model.document.model import Model
-from wavetank.model.document.phase import ListedOffsets
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.extract import compactor, extract_model
 from wavetank.model.rules import Rules
@@ -313,13 +312,3 @@ def test_a_damaged_list_is_refused_with_what_is_wrong(
     body["phases"][0]["offset"][0][column] = value
     with pytest.raises(ValidationError, match=message):
         Model.model_validate(body)
-
-
-def test_lists_of_version_1_are_read() -> None:
-    # Runs as objects, for each rank.
-    run = {"count": 2, "rs": 10, "offset": 5, "disp": 100, "moved": 20}
-    listed = ListedOffsets.model_validate({"function": "list", "runs": [[run, run], [run]]})
-    assert listed.n_runs.tolist() == [2, 1]
-    assert listed.moved is None
-    assert [len(runs) for runs in listed.runs] == [2, 1]
-    assert listed.runs[1][0].model_dump() == run

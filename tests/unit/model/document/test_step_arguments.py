@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
-from wavetank.model.document.program import FileStep, Program, by_number, given_by_number
+from wavetank.model.document.program import FileStep, given_by_number
 from wavetank.trace.arguments import ARGUMENTS, MpiMode
 from wavetank.trace.ops import OPS
 from wavetank.trace.schema import NUMBERS
@@ -16,14 +15,6 @@ from wavetank.trace.schema import NUMBERS
 
 def step(call: str, number: int = 0) -> FileStep:
     return FileStep(iop_type=call, file_id=1, handle=0, **given_by_number(call, number))
-
-
-def older(call: str, number: int) -> dict[str, Any]:
-    """As models until version 4 had it."""
-    return {
-        "step": "file", "iop_type": call, "file_id": 1, "handle": 0, "arg": number, "size": 0, "offset": None,
-        "view_id": None, "view_ids": None, "info_id": None, "communicator": None, "name": 0, "error": 0, "count": 1,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -61,15 +52,6 @@ def test_what_a_call_was_given_is_written_by_its_name_and_nothing_of_other_calls
         {"flags": 577}, {"origin": 2}, {"at_end": True}, {},
     ]  # fmt: skip
     assert [FileStep.model_validate(one) for one in written] == given
-
-
-@pytest.mark.parametrize("call", [op.name for op in OPS.values()])
-def test_older_documents_are_read_and_their_steps_are_hashed_as_before(call: str) -> None:
-    number = 1 if ARGUMENTS.get(call) in NUMBERS else 0
-    steps = [older(call, number), {"step": "repeat", "times": 2, "steps": [older(call, 0)]}]
-    program = Program.model_validate({"ranks": [0], "steps": steps})
-    assert program.steps[0] == step(call, number)
-    assert by_number(program.model_dump(mode="json")["steps"]) == steps
 
 
 def test_a_step_that_says_of_a_call_what_no_such_call_is_given_is_refused() -> None:

@@ -49,15 +49,6 @@ def test_a_run_is_a_phase_from_as_many_operations_on_as_the_threshold_says() -> 
     assert len(model_of(in_turns(220)).phases) == 1
 
 
-def test_a_model_without_thresholds_is_read_and_compared() -> None:
-    model = model_of(in_turns(20))
-    old = Model.model_validate_json(model.model_dump_json(exclude={"thresholds"}))
-    assert old.thresholds is None
-    assert not [
-        note for note in notes_of(old, model, sight_of(old, model), 0, True) if "rules" in note
-    ]
-
-
 def test_models_by_other_thresholds_are_said_to_be_so() -> None:
     a, b = model_of(in_turns(20)), model_of(in_turns(20), by(run_operations=7))
     assert [note for note in notes_of(a, b, sight_of(a, b), 0, True) if "thresholds" in note]

@@ -4,7 +4,7 @@ import pytest
 from fold_builder import model_of
 from test_levels import collective_run
 
-from wavetank.model.document.run_times import RunTimes, run_times_of_phases
+from wavetank.model.document.run_times import RunTimes
 
 
 def times(elapsed_s=22.0, io_s=1.1):
@@ -33,14 +33,3 @@ def test_io_time_is_that_of_the_rank_with_most_of_it_metadata_calls_included():
     found = model_of(collective_run()).run_times
     assert found.io_s == pytest.approx(260e-9)
     assert (found.io_rank, found.with_metadata) == (0, True)
-
-
-def test_phases_alone_tell_the_data_operations():
-    model = model_of(collective_run())
-    own = [phase for phase in model.phases if phase.level == "mpiio"]
-    found = run_times_of_phases(own, 1.0)
-    assert found.io_s == pytest.approx(250e-9)  # five writes of 50 ns on each rank
-    assert (found.elapsed_s, found.with_metadata) == (1.0, False)
-    untimed = [own[0].model_copy(update={"io_time_s": None})]
-    assert run_times_of_phases(untimed, 1.0).io_s is None
-    assert run_times_of_phases([], None).io_s is None

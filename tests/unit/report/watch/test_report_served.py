@@ -64,7 +64,7 @@ def test_how_far_it_is_is_one_sentence(done, total, at_most, is_running, sentenc
 @pytest.mark.parametrize(
     ("ending", "sentence"),
     [
-        (None, "No campaign is running: 3 of at most 8 measurements are made."),  # of an earlier version
+        (None, "No campaign is running: 3 of at most 8 measurements are made."),
         (Ending(False), "The campaign was stopped: 3 of at most 8 measurements are made. Run it again to go on."),
         (Ending(True), "The campaign is over: 3 of at most 8 measurements are made, and no more are needed."),
         (
