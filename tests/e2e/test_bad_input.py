@@ -85,7 +85,7 @@ def test_a_traced_program_that_fails_is_reported_and_its_trace_kept(
     [
         (lambda text: text[: len(text) // 2], "not valid JSON"),
         (lambda text: text.replace('"ph_weight"', '"ph_wieght"'), "ph_wieght"),
-        (lambda text: text.replace("wavetank.model/5", "wavetank.model/999"), "wavetank.model/999"),
+        (lambda text: text.replace("wavetank.model/1", "wavetank.model/999"), "wavetank.model/999"),
         (lambda _: "", "not valid JSON"),
         (edited("phases", 0, "file_id", value=77), "file 77, which is not among the files"),
         (edited("phases", 0, "ph_niop", value=-5), "ph_niop -5, which is negative"),

@@ -255,7 +255,7 @@ def test_ranks_that_differ_from_the_kernels_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("wavetank-plan 7", "wavetank-plan 9", "version 9"),
+        ("wavetank-plan 1", "wavetank-plan 9", "version 9"),
         ("plan-end", "", "cut short"),
         ("file 1 1 both 12288 work.dat", "file 1 1 both 12288 ../work.dat", "leaves the root"),
         ("file 1 1 both 12288 work.dat", "file 1 1 both 12288 a%2F..%2F..%2Fb", "leaves the root"),

@@ -14,7 +14,7 @@ from waiting import HANG_S
 from wavetank import native
 from wavetank.errors import KernelError
 
-PLAN = """wavetank-plan 7
+PLAN = """wavetank-plan 1
 ranks 3
 file 1 1 output 0 set
 members 1 6 tree
@@ -99,7 +99,7 @@ def test_the_certificates_reader_reads_the_same() -> None:
             read_plan(PLAN.replace("visits 1 1 2 3 1 0 1", damaged))
 
 
-TWO_NAMES = """wavetank-plan 7
+TWO_NAMES = """wavetank-plan 1
 ranks 3
 file 1 1 output 0 set
 name 1 set-new

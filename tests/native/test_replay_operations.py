@@ -14,7 +14,7 @@ from waiting import HANG_S
 from wavetank.kernel.document import calls
 from wavetank.kernel.execution.replay import ReplayOptions
 from wavetank.kernel.preparation.pattern import content
-from wavetank.model.document.phase import ListedOffsets, Run
+from wavetank.model.document.phase import Run
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
@@ -346,7 +346,7 @@ def test_lists_of_several_ranks_are_kept_apart(tmp_path):
         (Run(count=2, rs=10, offset=100 * rank, disp=30, moved=20), Run(count=1, rs=5, offset=100 * rank + 90, disp=0, moved=5))
         for rank in (0, 1)
     )  # fmt: skip
-    one = km.phase(1, 1, (0, 1), 3, [km.member("pwrite", 10)], [ListedOffsets(runs=runs)], 50)
+    one = km.phase(1, 1, (0, 1), 3, [km.member("pwrite", 10)], [km.listed(*runs)], 50)
     made = km.model(2, [km.model_file(1, "/s/f", 195)], [one],
                     [Program(ranks=(0, 1), steps=(OPEN, DataStep(ph_id=1, n=3), CLOSE))])  # fmt: skip
     result, root = replay(made, tmp_path, "openmpi")

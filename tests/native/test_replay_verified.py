@@ -12,7 +12,7 @@ from waiting import HANG_S
 from wavetank.kernel.execution.replay import ReplayOptions
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.model.document.model import Model
-from wavetank.model.document.phase import ListedOffsets, Phase, Run
+from wavetank.model.document.phase import Phase, Run
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
@@ -133,9 +133,7 @@ def test_a_hundred_thousand_strided_writes_with_reads_between_them(tmp_path):
 def test_irregular_writes_are_all_known(tmp_path):
     places = [(7919 * i) % 5003 * 20 for i in range(5003)]  # all multiples of 20 once, in no order
     runs = [Run(count=1, rs=10, offset=place, disp=0, moved=10) for place in places]
-    listed = km.phase(
-        1, 1, (0,), 5003, [km.member("pwrite", 10)], [ListedOffsets(runs=(tuple(runs),))]
-    )
+    listed = km.phase(1, 1, (0,), 5003, [km.member("pwrite", 10)], [km.listed(runs)])
     phases = [listed, at(2, "pread", 5003 * 20 - 10, 0)]
     steps = (opened(), data(1, 5003), data(2), on_file("close"))
     result = verified(made(phases, steps, size=5003 * 20), tmp_path)

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PLAN_VERSION = 7 };
+enum { PLAN_VERSION = 1 };
 
 struct plan_name {
     char *name;   /* below the root */

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -220,10 +221,20 @@ def read_write_three_times(rs: int = 4096) -> Model:
     )
 
 
+def listed(*ranks: Sequence[Run]) -> ListedOffsets:
+    """The runs of each rank as columns."""
+    runs = [run for of_rank in ranks for run in of_rank]
+    columns = {
+        name: [getattr(run, name) for run in runs]
+        for name in ("count", "rs", "offset", "disp", "moved")
+    }
+    return ListedOffsets(n_runs=[len(of_rank) for of_rank in ranks], **columns)
+
+
 def irregular(n_ranks: int = 1) -> Model:
     """Reads of two sizes at places that no function gives: kept as a list."""
-    listed = ListedOffsets(n_runs=[2], count=[2, 1], rs=[100, 7], offset=[50, 3], disp=[300, 0])
-    one = phase(1, 1, (0,), 3, [member("read", 100)], [listed], 207)
+    places = ListedOffsets(n_runs=[2], count=[2, 1], rs=[100, 7], offset=[50, 3], disp=[300, 0])
+    one = phase(1, 1, (0,), 3, [member("read", 100)], [places], 207)
     program = Program(
         ranks=tuple(range(n_ranks)),
         steps=(
@@ -265,7 +276,7 @@ def at_random(n: int = 64, rs: int = 4096, n_ranks: int = 1, calls: tuple[str, .
         for rank in ranks
     )
     phases = [
-        phase(number, 1, ranks, n, [member(call, rs)], [ListedOffsets(runs=runs)])
+        phase(number, 1, ranks, n, [member(call, rs)], [listed(*runs)])
         for number, call in enumerate(calls, start=1)
     ]
     opens = "MPI_File_open" if calls[0].startswith("MPI") else "open"

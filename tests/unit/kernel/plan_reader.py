@@ -147,8 +147,8 @@ def read_plan(text: str) -> PlannedRun:
     lines = (line for line in text.splitlines() if line.strip())
     runs: list[str] = []  # lines of runs that follow each other are read together
     try:
-        if next(lines).split() != ["wavetank-plan", "7"]:
-            raise KernelError("not a plan of version 7")
+        if next(lines).split() != ["wavetank-plan", "1"]:
+            raise KernelError("not a plan of version 1")
         for line in lines:
             if line.lstrip().startswith("run "):
                 runs.append(line)

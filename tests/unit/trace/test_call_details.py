@@ -162,4 +162,4 @@ def test_a_log_that_is_converted_now_is_read_as_the_log(tmp_path: Path) -> None:
     require_same(read_trace(tmp_path / "t").folds, trace.folds)
     body = json.loads((tmp_path / "t" / TABLES_NAME).read_text(encoding="utf-8"))
     with np.load(tmp_path / "t" / FOLDS_NAME) as packed:
-        assert "fold_arg" not in packed and body["schema"] == "wavetank.imported-trace/2"
+        assert "fold_arg" not in packed and body["schema"] == "wavetank.imported-trace/1"

@@ -13,6 +13,7 @@ from kernel_models import (
     file_per_process,
     irregular,
     linear,
+    listed,
     member,
     model,
     model_file,
@@ -27,7 +28,7 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.measure.run import kernel_hash
 from wavetank.model.document.access_runs import RunArrays
-from wavetank.model.document.phase import ListedOffsets, Run
+from wavetank.model.document.phase import Run
 from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, RepeatStep
 from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError
@@ -393,7 +394,7 @@ def test_ranks_whose_lists_merge_differently_stay(kernel_of):
     def of(offsets):
         return tuple(Run(count=1, rs=10, offset=at, disp=0, moved=10) for at in offsets)
 
-    lists = ListedOffsets(runs=(of((0, 10, 50, 70)), of((100, 120, 140, 160))))
+    lists = listed(of((0, 10, 50, 70)), of((100, 120, 140, 160)))
     one = phase(1, 1, (0, 1), 4, [member("pread", 10)], [lists], 80)
     steps = (
         FileStep(iop_type="open", file_id=1, handle=0, flags=O_RDONLY),

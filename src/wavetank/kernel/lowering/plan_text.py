@@ -33,7 +33,7 @@ from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase
 from wavetank.model.document.program import Program, Step, SyncStep
 from wavetank.trace.schema import UNKNOWN
 
-PLAN_VERSION = 7
+PLAN_VERSION = 1
 
 
 def lower(kernel: Kernel) -> str:

@@ -12,7 +12,7 @@ from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import IorLine, Kernel
 from wavetank.kernel.fidelity.certificate import ior_fidelity
 from wavetank.model.document.model import Model
-from wavetank.model.document.phase import ListedOffsets, Run
+from wavetank.model.document.phase import Run
 
 
 def kernel_of(model: Model, folder: Path, version: str = "4.0", *, exact: bool = False) -> Kernel:
@@ -182,7 +182,7 @@ def test_blocks_of_several_transfers_in_several_segments_are_iors_own_layout(tmp
             for segment in range(2)
         )  # fmt: skip
 
-    listed = ListedOffsets(runs=tuple(map(blocks, range(3))))
+    listed = km.listed(*map(blocks, range(3)))
     one = km.phase(1, 1, (0, 1, 2), 8, [km.member("pwrite", 4096)], [listed])
     kernel = kernel_of(
         km.model(3, [km.model_file(1, "/s/f", 98304)], [one], []), tmp_path, exact=True

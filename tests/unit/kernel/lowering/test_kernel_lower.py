@@ -33,7 +33,7 @@ def test_a_kernel_of_a_hundred_million_operations_has_as_short_a_plan_as_a_small
 def test_the_plan_reads_as_the_kernel(tmp_path):
     lines = [line.strip() for line in plan_of(km.abyss(10_000), tmp_path).splitlines()]
     assert lines[:4] == [
-        "wavetank-plan 7",
+        "wavetank-plan 1",
         "ranks 4",
         "file 1 1 input 10000 reads1.fastq",
         "file 2 2 input 10000 reads2.fastq",

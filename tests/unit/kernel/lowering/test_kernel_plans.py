@@ -87,7 +87,7 @@ def difference(plan: str, other: str) -> str:
     return "\n".join(unified_diff(plan.splitlines(), other.splitlines(), n=1))
 
 
-PLAN = """wavetank-plan 7
+PLAN = """wavetank-plan 1
 ranks 1
 file 1 1 output 0 f
 phase 1 1
