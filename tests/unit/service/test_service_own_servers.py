@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,7 +29,7 @@ from wavetank.service.core.records import AccessList, Device, Resize
 from wavetank.service.core.refusals import Refused
 from wavetank.service.daemon.registry import load_clusters
 from wavetank.service.reconcile.driver import Reconciler
-from wavetank.service.store.folder import DATABASE, open_store
+from wavetank.service.store.folder import open_store
 
 LACKING = Refused("no_room", "no servers have room")
 
@@ -258,29 +256,6 @@ def test_servers_that_others_do_not_reach_stay_as_many_and_the_reason_is_said(
     refused = refusal(service.resize, space, size=30 * GIB, servers=3)
     assert (refused.code, why in str(refused)) == ("invalid", True), str(refused)
     assert service.store.space(space).state == "ready"
-
-
-def test_own_servers_of_the_version_before_are_kept(tmp_path):
-    with open_store(tmp_path / "service") as store:
-        service = Service(store, tmp_path)
-        space = service.create()
-        service.settled(space)
-        before = store.order(space)
-    with sqlite3.connect(tmp_path / "service" / DATABASE) as connection:  # what version 5 had
-        connection.execute("ALTER TABLE own_servers RENAME TO kept")
-        connection.execute(
-            "CREATE TABLE own_servers (space TEXT PRIMARY KEY, template TEXT NOT NULL, servers INTEGER NOT NULL, body TEXT NOT NULL, "
-            "admitted INTEGER NOT NULL) WITHOUT ROWID"
-        )
-        connection.execute("INSERT INTO own_servers SELECT space, template, 2, body, 1 FROM kept")
-        connection.execute("DROP TABLE kept")
-        connection.execute("DROP TABLE own_cluster")
-        connection.execute("ALTER TABLE access DROP COLUMN authority")
-        connection.execute("PRAGMA user_version = 5")
-    connection.close()
-    with open_store(tmp_path / "service") as store:
-        assert store.order(space) == before
-        assert store.templates()[0].used == 2
 
 
 def test_servers_that_do_not_come_up_or_cannot_serve_fail_the_space_with_the_reason(service):

@@ -244,25 +244,6 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path):
         raise AssertionError
 
 
-def test_a_folder_of_the_version_before_is_brought_to_this_one(tmp_path):
-    with open_store(tmp_path) as store:
-        store.put_tenant(tenant("ann"), NOON)
-        store.tell(None, "stray", "sp-1", NOON)
-        token, text = store.add_token("ann", NOON)
-        before = store.events()
-    with sqlite3.connect(tmp_path / DATABASE) as connection:  # what version 2 had
-        connection.execute("ALTER TABLE event DROP COLUMN times")
-        connection.execute("ALTER TABLE token DROP COLUMN expires_utc")
-        connection.execute("ALTER TABLE access DROP COLUMN authority")
-        for table in ("template", "own_servers", "own_cluster"):
-            connection.execute(f"DROP TABLE {table}")
-        connection.execute("PRAGMA user_version = 2")
-    connection.close()
-    for _ in range(2):
-        with open_store(tmp_path) as store:
-            assert (store.events(), store.token_of(text)) == (before, token)
-
-
 ONLY_WHAT_IT_ANSWERS_WITH = ("space_unsettled", "intent_open")
 """Indices that hold the rows of one read and no others: all of them are its answer."""
 
