@@ -187,7 +187,9 @@ class CampaignSpec(Record):
     name: StudyName
     applications: tuple[ApplicationEntry, ...] = Field(min_length=1)
     clusters: tuple[Path, ...] = Field(min_length=1, description="cluster files")
-    mappings: tuple[str, ...] = Field(default=("1PxCN",), min_length=1)
+    mappings: tuple[str, ...] = Field(
+        default=("1PxCN",), min_length=1, description="kPxCN: k I/O processes on each compute node"
+    )
     layouts: tuple[Layout, ...] = Field(
         default=(),
         description="each cluster in each of these layouts of input files; empty: as its file says",
@@ -222,7 +224,10 @@ class CampaignSpec(Record):
         le=10,
         description="uncounted runs of each kernel on a cluster that came up",
     )
-    budget: Budget | None = None
+    budget: Budget | None = Field(
+        default=None,
+        description="what the campaign may take over all its runs; what does not fit is left out and listed",
+    )
     what_if: bool | tuple[str, ...] = Field(
         default=False,
         description="measure each kernel with one knob turned too: yes for every knob of the application, or 'KNOB=VALUE', "
@@ -236,7 +241,10 @@ class CampaignSpec(Record):
         default=True,
         description="record what processors, network and disks are used for during each measurement",
     )
-    cache: Literal["cold", "warm"] = "cold"
+    cache: Literal["cold", "warm"] = Field(
+        default="cold",
+        description="cold: page caches of all nodes are emptied before each run; warm: the kernel runs once before, uncounted",
+    )
     flush: bool = Field(
         default=True,
         description="what is written is on storage within the I/O time; no: only what the application flushes itself",
@@ -263,7 +271,9 @@ class CampaignSpec(Record):
         default=(),
         description="count the time in which a cluster is deployed, or idles around a run, too",
     )
-    rank_by: Criterion = "time"
+    rank_by: Criterion = Field(
+        default="time", description="I/O time, its cost, or the performance-cost ratio"
+    )
     baseline: str | None = Field(
         default=None, description="name of the cluster that every configuration is compared with"
     )

@@ -140,12 +140,18 @@ class InterfereSpec(Record):
         description="each cluster in each of these layouts of files; empty: as its file says. "
         "one-server-per-file gives each group data servers of its own",
     )
-    mappings: tuple[str, ...] = Field(default=("1PxCN",), min_length=1)
+    mappings: tuple[str, ...] = Field(
+        default=("1PxCN",), min_length=1, description="kPxCN: k I/O processes on each compute node"
+    )
     object_sizes: tuple[Size, ...] = Field(
         default=(), max_length=32, description="of all groups of objects, instead of their own"
     )
-    intervals: IntervalSweep | None = None
-    start_offsets: OffsetSweep | None = None
+    intervals: IntervalSweep | None = Field(
+        default=None, description="one group of objects waits between its objects"
+    )
+    start_offsets: OffsetSweep | None = Field(
+        default=None, description="one group starts later than the others; negative: earlier"
+    )
     pairs: bool = Field(
         default=False,
         description="each two groups, a group with itself included: the slowdown matrix",
@@ -159,10 +165,14 @@ class InterfereSpec(Record):
     settle: Duration = Field(
         default=0.5, description="after the last start, before what is moved counts"
     )
-    repetitions: int = Field(default=1, ge=1, le=1000)
-    cache: Literal["cold", "warm"] = "cold"
+    repetitions: int = Field(
+        default=1, ge=1, le=1000, description="of each run; variants can be told apart from 4 on"
+    )
+    cache: Literal["cold", "warm"] = Field(
+        default="cold", description="cold: page caches of all nodes are emptied before each run"
+    )
     seed: int = Field(default=1, ge=0, description="of the order and of the bootstrap")
-    confidence: float = Field(default=0.95, gt=0.5, lt=1)
+    confidence: float = Field(default=0.95, gt=0.5, lt=1, description="of each interval")
     smallest_difference: float = Field(
         default=SMALLEST_DIFFERENCE, ge=0, lt=1, description="relative; less is no difference"
     )
