@@ -322,7 +322,7 @@ def test_a_knob_that_does_not_apply_says_why_and_writes_nothing(tmp_path):
     [
         (("--variant", "stripes=2"), "there is no knob 'stripes'"),
         (("--variant", "request-size=big"), "request-size takes a size"),
-        (("--variant", "request-size", "--mpi-io-test"), "leave one out"),
+        (("--variant", "request-size", "--fio", "it.fio"), "leave one out"),
     ],
 )
 def test_a_wrong_variant_is_refused(tmp_path, options, message):

@@ -14,7 +14,6 @@ import kernel_models as km  # isort: skip
 from wavetank.job import Job
 from wavetank.kernel.benchmarks.fio import fio_plan
 from wavetank.kernel.benchmarks.ior import IorParameters, parse_command
-from wavetank.kernel.benchmarks.mpi_io_test import ObjectParameters
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.ior_program import find_ior
@@ -189,28 +188,3 @@ def test_ior_does_what_the_lines_of_a_kernel_say(tmp_path, monkeypatch, name):
             assert sorted(chain(*made.values())) == sorted(chain(*said.values()))
         else:
             assert made == said
-
-
-@pytest.mark.optional
-@pytest.mark.parametrize(("io", "collective"), [("posix", False), ("mpi", False), ("mpi", True)])
-@pytest.mark.parametrize(
-    ("per_process", "is_strided"), [(True, False), (False, False), (False, True)]
-)
-@pytest.mark.parametrize(("n_objects", "size"), [(1, 4096), (5, 8191)])
-def test_mpi_io_test_does_what_its_line_says(
-    tmp_path, monkeypatch, io, collective, per_process, is_strided, n_objects, size
-):
-    program = benchmark("fs_test")
-    need("libwavetank-trace.so")
-    where = tmp_path.resolve()
-    monkeypatch.chdir(where)
-    for write in (True, False):
-        line = ObjectParameters(
-            io=io, collective=collective, write=write, file_per_process=per_process, strided=is_strided, n_tasks=2,
-            n_objects=n_objects, size=size, target="data", sync=write,
-        )  # fmt: skip
-        argv = start(program, line.command(), "fs_test", 2, tmp_path)
-        made = data_operations(argv, where, mpi=io == "mpi")
-        for task in (0, 1):
-            file = f"data.{task}" if per_process else "data"
-            assert made[task] == unfolded(line.operations(task), file)

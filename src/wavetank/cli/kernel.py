@@ -38,14 +38,11 @@ def _tables() -> Definitions:
 )  # fmt: skip
 @click.option(
     "--approximate", is_flag=True,
-    help="Have IOR, fio and MPI-IO Test approximate phases that they cannot express; says by how much. "
+    help="Have IOR and fio approximate phases that they cannot express; says by how much. "
     "Without it they are refused.",
 )  # fmt: skip
 @click.option(
     "--fio", "fio_file", type=click.Path(path_type=Path), help="Write a fio job file as well."
-)
-@click.option(
-    "--mpi-io-test", is_flag=True, help="Print lines of LANL's MPI-IO Test (fs_test) as well."
 )
 @click.option(
     "--variant", metavar="KNOB=VALUE",
@@ -54,7 +51,7 @@ def _tables() -> Definitions:
 @prints(_tables)
 def command(
     *, model: Path, output: Path, ior_version: str, ior_directory: Path | None, approximate: bool,
-    fio_file: Path | None, mpi_io_test: bool, variant: str | None, output_format: str,
+    fio_file: Path | None, variant: str | None, output_format: str,
 ) -> None:  # fmt: skip
     """Turn a model into a kernel: exact replay, and the nearest IOR lines.
 
@@ -69,7 +66,7 @@ def command(
     from wavetank.model.document.model import Model
 
     if variant is not None:
-        _refuse_with_variant(variant, fio_file is not None, mpi_io_test)
+        _refuse_with_variant(variant, fio_file is not None)
     source = Model.read(model)
     if is_without_places(source):
         source = model_below(source)
@@ -89,15 +86,10 @@ def command(
         plan = fio_plan(kernel)
         write_whole(fio_file, plan.text())
         tables += fio_tables(plan)
-    if mpi_io_test:
-        from wavetank.kernel.benchmarks.mpi_io_test import mpi_io_test_lines
-        from wavetank.kernel.tables.lines import mpi_io_test_tables
-
-        tables += mpi_io_test_tables(*mpi_io_test_lines(kernel, source.series))
     print_tables(tables, output_format, {"kernel": str(output)})
 
 
-def _refuse_with_variant(variant: str, fio: bool, mpi_io_test: bool) -> None:
+def _refuse_with_variant(variant: str, fio: bool) -> None:
     """What cannot be, whatever the model is.
 
     Raises:
@@ -107,10 +99,9 @@ def _refuse_with_variant(variant: str, fio: bool, mpi_io_test: bool) -> None:
     from wavetank.variants.make import check_settings
 
     check_settings([variant])
-    if fio or mpi_io_test:
-        named = "--fio" if fio else "--mpi-io-test"
+    if fio:
         raise UsageError(
-            f"{named} writes lines for the application's own kernel, and --variant makes another: leave one out"
+            "--fio writes jobs for the application's own kernel, and --variant makes another: leave one out"
         )
 
 

@@ -1,4 +1,4 @@
-"""Command lines of IOR, fio, mdtest and MPI-IO Test that come near a kernel.
+"""Command lines of IOR, fio and mdtest that come near a kernel.
 
 In: a kernel's phases and steps. Out: lines, and a sentence on each thing that a line does not do.
 """

@@ -1,4 +1,4 @@
-"""The nearest lines of IOR, mdtest, fio and MPI-IO Test: what they leave out, and what has none."""
+"""The nearest lines of IOR, mdtest and fio: what they leave out, and what has none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from shlex import quote
 
 from wavetank.kernel.benchmarks.fio import FioJob, FioPlan
 from wavetank.kernel.benchmarks.ior import parse_command
-from wavetank.kernel.document.kernel import IorLine, Kernel, Refused, by_reason
+from wavetank.kernel.document.kernel import Kernel, by_reason
 from wavetank.kernel.document.operations import Totals
 from wavetank.kernel.fidelity.certificate import ior_fidelity
 from wavetank.tables.table import Cell, Column, Definition, Table
@@ -98,16 +98,6 @@ MDTEST: Definition[_Line] = Definition(
     command="kernel",
 )  # fmt: skip
 
-MPI_IO_TEST: Definition[IorLine] = Definition(
-    "mpi-io-test",
-    "MPI-IO Test",
-    (
-        Column("ph_ids", "Phases", lambda i: _ids(i.ph_ids), kind="list"),
-        Column("command", "Command", lambda i: i.command, wide=True),
-    ),
-    command="kernel",
-)
-
 FIO_JOBS: Definition[FioJob] = Definition(
     "fio-jobs",
     "fio jobs",
@@ -139,16 +129,14 @@ def _said(name: str, title: str, what: str, ids: str = "ph_ids") -> Definition[_
 
 NOT_BY_IOR = _said("not-reproduced-by-ior", "Not reproduced by IOR", "what")
 NOT_BY_FIO = _said("not-reproduced-by-fio", "Not reproduced by fio", "what")
-NOT_BY_MPI_IO_TEST = _said("not-reproduced-by-mpi-io-test", "Not reproduced by MPI-IO Test", "what")
 NOT_BY_MDTEST = _said("not-reproduced-by-mdtest", "Not reproduced by mdtest", "what", "md_ids")
 REFUSED_BY_IOR = _said("refused-by-ior", "Refused by IOR", "reason")
 REFUSED_BY_FIO = _said("refused-by-fio", "Refused by fio", "reason")
-REFUSED_BY_MPI_IO_TEST = _said("refused-by-mpi-io-test", "Refused by MPI-IO Test", "reason")
 REFUSED_BY_MDTEST = _said("refused-by-mdtest", "Refused by mdtest", "reason", "md_ids")
 
 DEFINITIONS = (
-    IOR, MDTEST, MPI_IO_TEST, FIO_JOBS, NOT_BY_IOR, NOT_BY_FIO, NOT_BY_MPI_IO_TEST, NOT_BY_MDTEST, REFUSED_BY_IOR,
-    REFUSED_BY_FIO, REFUSED_BY_MPI_IO_TEST, REFUSED_BY_MDTEST,
+    IOR, MDTEST, FIO_JOBS, NOT_BY_IOR, NOT_BY_FIO, NOT_BY_MDTEST, REFUSED_BY_IOR,
+    REFUSED_BY_FIO, REFUSED_BY_MDTEST,
 )  # fmt: skip
 """Of one command's JSON each has a key of its own; the columns of ``ior`` and ``mdtest`` are those of a report."""
 
@@ -293,15 +281,4 @@ def fio_tables(plan: FioPlan) -> list[Table]:
         FIO_JOBS.table(plan.jobs),
         NOT_BY_FIO.table(missing),
         *([refused] if plan.refused else []),
-    ]
-
-
-def mpi_io_test_tables(lines: Sequence[IorLine], refused: Sequence[Refused]) -> list[Table]:
-    """The lines, what they leave out, and what has none."""
-    missing = [(line.ph_ids, what) for line in lines for what in line.not_reproduced]
-    reasons = REFUSED_BY_MPI_IO_TEST.table(by_reason((one.ph_ids, one.reason) for one in refused))
-    return [
-        MPI_IO_TEST.table(lines),
-        NOT_BY_MPI_IO_TEST.table(missing),
-        *([reasons] if refused else []),
     ]

@@ -1,4 +1,4 @@
-"""fio job files and MPI-IO Test lines: what they issue is worked out, and fio does just that."""
+"""fio job files: what they issue is worked out, and fio does just that."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 from wavetank.errors import KernelError
 from wavetank.kernel.benchmarks.fio import fio_plan
-from wavetank.kernel.benchmarks.mpi_io_test import mpi_io_test_lines
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.fio_run import run_fio
@@ -121,34 +120,6 @@ def test_a_fio_run_that_fails_is_a_failed_result(tmp_path):
     assert result.status == "failed" and "fio ended with status" in (result.failure or "")
 
 
-def test_mpi_io_test_lays_out_strided_objects_as_the_phase(tmp_path):
-    rs, np, rep = 262144, 4, 16
-    one = km.phase(
-        1,
-        1,
-        tuple(range(np)),
-        rep,
-        [km.member("pwrite", rs, np * rs)],
-        [km.linear(a=rs, b=np * rs)],
-    )
-    kernel = kernel_of(
-        km.model(np, [km.model_file(1, "/s/shared", rep * np * rs)], [one], []), tmp_path
-    )
-    ((line,), refused) = mpi_io_test_lines(kernel, ())
-    assert line.command == (
-        "mpirun -np 4 fs_test -nodb -io posix -op write -type 2 -strided 1 -nobj 16 -size 262144 -target shared"
-    )
-    assert line.not_reproduced == ("Pauses and calls that move no data are left out.",)
-    assert refused == []
-
-
-def test_mpi_io_test_with_a_file_for_each_process_is_type_1(tmp_path):
-    model = km.file_per_process(4)
-    lines, _ = mpi_io_test_lines(kernel_of(model, tmp_path), model.series)
-    assert lines
-    assert all("-type 1" in line.command and line.command.endswith(".%r") for line in lines)
-
-
 def test_recorded_output_of_fio_becomes_the_same_result(tmp_path, monkeypatch):
     recorded = Path(__file__).parents[3] / "data" / "fio" / "write-3.33.json"
     program = tmp_path / "fio"
@@ -189,14 +160,6 @@ def test_a_phase_of_two_fio_jobs_is_one_phase_of_the_result(tmp_path):
     jobs = fio_plan(kernel).jobs
     assert phase.operations == sum(job.count for job in jobs)
     assert len(phase.ranks) == len({job.rank for job in jobs})
-
-
-def test_mpi_io_test_approximates_when_asked(tmp_path):
-    model = km.read_write_three_times()
-    kernel = make_kernel(model, km.written(model, tmp_path), approximate=True)
-    lines, refused = mpi_io_test_lines(kernel, model.series)
-    assert refused == [] and len(lines) == 2
-    assert all(line.not_reproduced[0].startswith("Approximate, because") for line in lines)
 
 
 def test_the_last_job_of_a_rank_that_writes_a_file_flushes_it(tmp_path):
