@@ -1,18 +1,13 @@
-"""GlusterFS without a cluster: what a specification may ask, what gluster is asked, where names hash to."""
+"""GlusterFS without a cluster: what a specification may ask, what gluster is asked and says."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wavetank.cluster.filesystems.glusterfs import options
-from wavetank.cluster.filesystems.glusterfs.daemons import START, glusterd_volfile, log_name
-from wavetank.cluster.filesystems.glusterfs.name_hash import hash_range, name_hash, shard_bytes
+from wavetank.cluster.filesystems.glusterfs.daemons import glusterd_volfile, log_name
 from wavetank.cluster.filesystems.glusterfs.placement import attributes
 from wavetank.cluster.filesystems.glusterfs.volume import option_values, volume_facts
 from wavetank.cluster.spec import ClusterSpec
@@ -190,72 +185,3 @@ def test_attributes_are_read_per_file() -> None:
 
 def test_logs_are_named_as_gluster_names_them() -> None:
     assert log_name("/storage/brick") == "storage-brick.log"
-
-
-# --- hashes
-
-
-THIRDS = {"0": (0xAAAAAAAA, 0xFFFFFFFF), "1": (0, 0x55555554), "2": (0x55555555, 0xAAAAAAA9)}
-
-
-@pytest.mark.parametrize(
-    ("name", "brick"),
-    # gluster 10.3 with these three ranges, getfattr -n dht.file.hashed-subvol.NAME: lengths around words and blocks
-    [
-        ("k", "2"), ("sm", "1"), ("07B", "2"), ("Ev1F", "0"), ("TflS6", "1"), ("8qFU95IE", "2"), ("MDKf5FPnwxd", "2"),
-        ("tKeU15N3kDfn5Cz", "1"), ("g3M9EOJ9TBShrvcy", "2"), ("jtWBLvCbZfPeJNISK", "0"), ("dahT7oxcC9ItyDpoaLXJvcR", "2"),
-        ("curpe8oNHzlS0jo3nO6WCruGs6O3oeK", "0"), ("HY6qtf9e9CWBGKzmAT6PZ2tLxXVeO8nx", "0"),
-        ("rlHZ990I7XTwRCHbu2tHcTeYff5sk39Hc", "2"), ("3h4gJGhnRfLMHAsUkbMfEw5wxOSKin82knKybB1Y8LfW3izo", "1"),
-    ],
-)  # fmt: skip
-def test_a_name_lies_where_gluster_says(name: str, brick: str) -> None:
-    first, last = THIRDS[brick]
-    assert first <= name_hash(name) <= last
-
-
-@pytest.mark.parametrize(
-    ("gfid", "numbers"),
-    # The shards that three bricks of gluster 10.3 held, of files of 27 MiB in shards of 4 MiB
-    [
-        ("f724e34f-49a6-4aae-8730-3df763a913e2", {"0": (3, 6), "1": (1, 5), "2": (2, 4)}),
-        ("b664df37-e294-444b-96b4-eb458d5706c1", {"0": (2, 6), "1": (1, 4), "2": (3, 5)}),
-        ("999980ce-8f87-4edc-9ca8-d0cb3fb53241", {"0": (), "1": (4, 6), "2": (1, 2, 3, 5)}),
-    ],
-)
-def test_shards_lie_where_gluster_put_them(gfid: str, numbers: dict[str, tuple[int, ...]]) -> None:
-    expected = {
-        brick: sum(3 * MIB if n == 6 else 4 * MIB for n in held) for brick, held in numbers.items()
-    }
-    expected["0"] += 4 * MIB  # the first shard, which is the file itself
-    assert shard_bytes(gfid, 27 * MIB, 4 * MIB, "0", THIRDS) == expected
-
-
-def test_shards_of_a_file_of_whole_shards_have_all_its_bytes() -> None:
-    held = shard_bytes("f724e34f-49a6-4aae-8730-3df763a913e2", 8 * MIB, 4 * MIB, "1", THIRDS)
-    assert sum(held.values()) == 8 * MIB
-    assert shard_bytes("x", 100, 4 * MIB, "1", THIRDS) == {"0": 0, "1": 100, "2": 0}
-
-
-def test_hashes_spread_evenly() -> None:
-    counts = Counter(name_hash(f"file-{i}") >> 30 for i in range(4000))
-    # Binomial, n = 4000, p = 1/4: sigma = sqrt(4000 * 3/16) = 27; five sigma on each side of 1000.
-    assert all(abs(counts[quarter] - 1000) < 5 * 27.4 for quarter in range(4))
-
-
-def test_a_hash_range_is_the_last_two_words_of_the_attribute() -> None:
-    assert hash_range("0x000000010000000055555555aaaaaaa9\n") == (0x55555555, 0xAAAAAAA9)
-    with pytest.raises(ValueError, match="no hash range"):
-        hash_range("0x00")
-
-
-def test_the_stand_in_for_geo_replication_is_a_program_that_is_not_there(tmp_path: Path) -> None:
-    # ENOENT is the one error that glusterd takes for "not installed"; EACCES keeps it from starting
-    shebang = re.search(r"printf '(#!.*)\\n'", START)
-    assert shebang is not None
-    stand_in = tmp_path / "gsyncd"
-    stand_in.write_text(f"{shebang[1]}\n")
-    stand_in.chmod(0o755)
-    with pytest.raises(FileNotFoundError):
-        subprocess.run([stand_in], check=False)
-    with pytest.raises(OSError):
-        Path(shebang[1].removeprefix("#!")).mkdir(parents=True)  # not even root makes it be there

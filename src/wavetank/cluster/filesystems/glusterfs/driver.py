@@ -115,7 +115,7 @@ class GlusterFS:
         return found
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
-        """Create files by the layout; see glusterfs_placement."""
+        """Create files by the layout; see ``placement``."""
         return Placer(site, self.mount_path(site)).place(sizes)
 
     def health(self, site: Site) -> list[str]:

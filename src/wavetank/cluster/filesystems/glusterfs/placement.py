@@ -1,8 +1,8 @@
-"""Input files on GlusterFS: whole on a server of their own, or with shards spread as evenly as those of a large file.
+"""Input files on GlusterFS: where the file system puts them, or whole on a server of their own.
 
-A new file's server follows from its name, and the servers of its shards from its random identity (gfid).
-So a few empty candidates are made, one that lies as wanted is renamed to the file, and content is written then.
-Whoever opens a file whose name points to another server pays one lookup there, and nothing when reading.
+A new file's server follows from its name. For a file that is to lie on a certain server a few empty candidates are made. One
+that lies there is renamed to the file, and content is written then. Whoever opens a file whose name points to another server
+pays one lookup there, and nothing when reading.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import TypeVar
 
 from wavetank.cluster.filesystems.base import Site, write_content
 from wavetank.cluster.filesystems.glusterfs.bricks import Brick, bricks_of
-from wavetank.cluster.filesystems.glusterfs.name_hash import hash_range, shard_bytes
 from wavetank.cluster.host import on_all
 from wavetank.errors import FileSystemError, RemoteCommandError
 from wavetank.units import format_size
@@ -25,8 +23,6 @@ from wavetank.units import format_size
 PATH_XATTR = "trusted.glusterfs.pathinfo"
 GFID_XATTR = "glusterfs.gfid.string"
 DEFAULT_SHARD_BYTES = 64 * 2**20  # gluster 10.3
-# Of 32 candidates that lie right, one has 7 shards on 3 servers as 3, 2, 2 with 98 % (2,2,2 of 6: 90/729).
-CANDIDATES_PER_SERVER = 32
 ROUNDS = 5
 FULL_AGAIN_S = 20.0
 T = TypeVar("T")
@@ -62,21 +58,16 @@ class Placer:
         for relative in sizes:
             self._discard(f"{self.mount_path}/{relative}")
         self._require_room(sum(sizes.values()))
-        total: Counter[str] = Counter()
         found = {}
         for number, (relative, size) in enumerate(sizes.items()):
             wanted = self.servers[number % len(self.servers)] if own_server else None
             held = self._while_room_comes_back(
-                size, partial(self._place_file, relative, size, wanted, total)
+                size, partial(self._place_file, relative, size, wanted)
             )
             found[relative] = self._describe(relative, held)
-            if held is not None:
-                total.update(held)
         return found
 
-    def _place_file(
-        self, relative: str, size: int, wanted: str | None, total: Mapping[str, int]
-    ) -> dict[str, int] | None:
+    def _place_file(self, relative: str, size: int, wanted: str | None) -> dict[str, int] | None:
         """Create one file, on a server if one is wanted; bytes of its shards on each server, if it has shards."""
         path = f"{self.mount_path}/{relative}"
         sharded = self.site.spec.file_system.stripe.kind == "sharded"
@@ -84,8 +75,6 @@ class Placer:
         self._discard(path)  # of an attempt before
         if wanted is not None:
             self._create_on(path, wanted)
-        elif sharded and len(self.servers) > 1 and size > self._shard_size:
-            self._create_even(path, size, total)
         self._write(path, size)
         if wanted is not None and self._servers_of(path) != [wanted]:
             raise FileSystemError(
@@ -194,25 +183,6 @@ class Placer:
             "Its brick may be down or nearly full: see 'wavetank cluster status'"
         )
 
-    def _create_even(self, path: str, size: int, total: Mapping[str, int]) -> None:
-        """Create an empty file whose shards will lie as evenly as one of the candidates allows."""
-        ranges = self._shard_ranges
-        self._touch(path)
-        (natural,) = self._servers_of(path)
-        candidates = self._candidates(path, CANDIDATES_PER_SERVER * len(self.servers))
-        try:
-            right = [name for name in candidates if self._servers_in(candidates[name]) == [natural]]
-            gfids = self._attributes(GFID_XATTR, right) if right else {}
-
-            def unevenness(name: str) -> tuple[int, int]:
-                held = shard_bytes(gfids[name], size, self._shard_size, natural, ranges)
-                return max(held.values()), max(held[s] + total.get(s, 0) for s in self.servers)
-
-            if right:
-                self.client.run(["mv", "-f", "-T", "--", min(right, key=unevenness), path])
-        finally:
-            self.client.run(["rm", "-f", "--", *candidates])
-
     def _candidates(self, path: str, n: int) -> dict[str, str]:
         """New empty files beside ``path``, and where each lies."""
         stem = f"{path.rpartition('/')[0]}/wavetank-{secrets.token_hex(4)}"
@@ -247,27 +217,6 @@ class Placer:
     @property
     def _shard_size(self) -> int:
         return self.site.spec.file_system.stripe.size or DEFAULT_SHARD_BYTES
-
-    @cached_property
-    def _shard_ranges(self) -> dict[str, tuple[int, int]]:
-        """Hash range of each server in /.shard, which the first file of two shards makes."""
-        probe = f"{self.mount_path}/wavetank-{secrets.token_hex(4)}"
-        try:
-            self.client.run(["truncate", "-s", "0", "--", probe])
-            self.client.run(
-                ["dd", "if=/dev/zero", f"of={probe}", "bs=1", "count=1", f"seek={self._shard_size}",
-                 "conv=notrunc,fsync", "status=none"]
-            )  # fmt: skip
-        finally:
-            self.client.run(["rm", "-f", "--", probe])
-
-        def of(brick: Brick) -> tuple[int, int]:
-            shards = f"{brick.path}/.shard"
-            argv = ["getfattr", "--absolute-names", "-e", "hex", "-n", "trusted.glusterfs.dht", shards]  # fmt: skip
-            out = brick.host.run(argv).stdout
-            return hash_range(attributes(out, "trusted.glusterfs.dht")[shards])
-
-        return dict(zip(self.servers, on_all(self.bricks, of), strict=True))
 
     def _held_shards(self, path: str, size: int) -> dict[str, int]:
         """Bytes of a sharded file on each server, counted on the bricks.
