@@ -8,7 +8,7 @@ from statistics import median
 
 from wavetank.campaign.comparison_notes import notes_of
 from wavetank.campaign.criterion import cost_fix, criterion_of
-from wavetank.campaign.plan import Application, Plan, Run
+from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.search_notes import search_of
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
@@ -16,12 +16,11 @@ from wavetank.campaign.strategy import Strategy, strategy_of
 from wavetank.campaign.what_if import variants_of_all, without_variants
 from wavetank.compare.advice import advise
 from wavetank.compare.against import against_baseline
-from wavetank.compare.comparison import Comparison, NotMeasured, OwnRunError
+from wavetank.compare.comparison import Comparison, NotMeasured
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import CRITERIA, Decisions, decide
 from wavetank.compare.effects import effects
 from wavetank.compare.metrics import Averager, configuration_id, describe, price_of
-from wavetank.compare.own_run import own_run_errors
 from wavetank.compare.rank import pareto_front, rank
 from wavetank.compare.run_cost import StandingTime
 from wavetank.compare.search_record import Search
@@ -74,14 +73,6 @@ def compare_campaign(
         application.name: [each for each in configurations if each.application == application.name]
         for application in own
     }
-    own_runs = {
-        application.name: tuple(
-            error
-            for each in of_application[application.name]
-            for error in _own_run_errors(application, each)
-        )
-        for application in own
-    }
     trusts = _trusts(spec, plan, configurations, decisions)
     by = criterion_of(spec, prices)
     asked = {ranking.application: ranking for ranking in rankings if ranking.by == by}
@@ -110,7 +101,6 @@ def compare_campaign(
                 configurations,
                 asked[application.name],
                 turned,
-                own_runs[application.name],
                 decisions=decisions,
                 trust=trusts.get(application.name),
                 search=searched,
@@ -119,7 +109,6 @@ def compare_campaign(
         ),
         not_measured=without_variants(plan, missing),
         search=searched,
-        own_runs=tuple(error for errors in own_runs.values() for error in errors),
         trust=tuple(trusts.values()),
         what_if=tuple(variants.values()),
         notes=notes_of(spec, plan, store, prices, configurations, decisions, searched, ended),
@@ -208,13 +197,6 @@ def _idle_s(plan: Plan, store: Store) -> dict[tuple[str, str, str], float]:
             beside_s = spent[key] - measurement.result.io.total_s
             idle[run.application, run.cluster, run.mapping].append(max(beside_s, 0.0))
     return {name: median(times) for name, times in idle.items()}
-
-
-def _own_run_errors(
-    application: Application, configuration: Configuration
-) -> tuple[OwnRunError, ...]:
-    own = application.own_runs.get((configuration.cluster, configuration.mapping))
-    return () if own is None else own_run_errors(configuration, application.kernel, own)
 
 
 def _trusts(

@@ -37,11 +37,6 @@ class Database:
         """Where an application's model is kept, if one was named."""
         return self.folder / "applications" / f"{file_stem(application)}.model.json"
 
-    def own_run_path(self, application: str, cluster: str, mapping: str) -> Path:
-        """Where the model of an application's own run on a cluster is kept."""
-        name = file_stem(f"{application}.{cluster}.{mapping}")
-        return self.folder / "applications" / f"{name}.own-run.json"
-
     def cluster_path(self, cluster: str) -> Path:
         """Where a cluster's specification is kept."""
         return self.folder / "clusters" / f"{file_stem(cluster)}.yaml"

@@ -19,7 +19,6 @@ from wavetank.campaign.plan import Application
 from wavetank.campaign.problems import Problems
 from wavetank.campaign.spec import ApplicationEntry, CampaignSpec, ClusterSource, Performed
 from wavetank.campaign.store import Store
-from wavetank.compare.own_run import match_phases
 from wavetank.cost.prices import PriceTable, load_prices
 from wavetank.document import make_folder, write_whole
 from wavetank.errors import SpecError
@@ -161,8 +160,6 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
         if application.model is not None:
             application.model.write(store.model_path(application.name))
             entry["model"] = str(store.model_path(application.name).relative_to(store.folder))
-        if application.own_runs:
-            entry["own_runs"] = _keep_own_runs(application, store)
         entries.append(entry)
     body = spec.model_dump(mode="json", exclude_defaults=True, exclude={"layouts"}) | {
         "applications": entries,
@@ -185,21 +182,6 @@ def keep_copies(loaded: Loaded, store: Store) -> None:
     )
 
 
-def _keep_own_runs(application: Application, store: Store) -> list[dict[str, str]]:
-    kept = []
-    for (cluster, mapping), model in application.own_runs.items():
-        copy = store.own_run_path(application.name, cluster, mapping)
-        model.write(copy)
-        kept.append(
-            {
-                "cluster": cluster,
-                "mapping": mapping,
-                "model": str(copy.relative_to(store.folder)),
-            }
-        )
-    return kept
-
-
 def _keep_prices(prices: PriceTable, store: Store, named: str | None) -> str:
     if named == prices.name:
         return prices.name  # a shipped table
@@ -219,9 +201,6 @@ def _application(
         kernel = make_kernel(model, entry.model)
     else:
         raise SpecError("an application needs a kernel file, a model file, or both")
-    own = {(run.cluster, run.mapping): Model.read(run.model) for run in entry.own_runs}
-    for run in own.values():
-        match_phases(kernel, run)  # before hours are spent on measuring
     if entry.own is not None:
         own_program = examine(entry.own, kernel, nodes_are_here=nodes_are_here)
         return _itself(entry, spec, kernel, model, own_program)
@@ -238,7 +217,7 @@ def _application(
     if spec.pauses != "drop" and not holds_pauses(kernel):
         raise SpecError(f"'pauses: {spec.pauses}': {NO_PAUSES}")
     digest = _digest(kernel, entry.program, spec)
-    return Application(entry.name or name, kernel, digest, model, own, entry.program)
+    return Application(entry.name or name, kernel, digest, model, entry.program)
 
 
 def _digest(kernel: Kernel, program: Performed, spec: CampaignSpec) -> str:
@@ -296,14 +275,10 @@ def _itself(
     own: OwnApplication,
 ) -> Application:
     """The application itself, beside its kernel."""
-    if entry.own_runs:
-        raise SpecError(
-            "'own_runs' judge a kernel, and 'program: own' is no kernel: put them into the kernel's entry"
-        )
     if spec.executor == "slurm":
         raise SpecError(
             "'program: own' runs the application on clusters that the campaign brings up, and executor slurm brings "
-            "none up. Run it as a job under 'wavetank trace', and name the models of its traces as 'own_runs'"
+            "none up: leave one out"
         )
     ways = "own flushed" if spec.flush else "own"
     digest = hashlib.sha256(f"{ways} {own.sha256} {kernel_hash(kernel)}".encode()).hexdigest()

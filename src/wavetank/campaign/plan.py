@@ -11,7 +11,6 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import combinations
-from types import MappingProxyType
 
 from wavetank.application.own import OwnApplication
 from wavetank.campaign.facts import ClusterFacts
@@ -48,9 +47,6 @@ class Application:
     kernel: Kernel
     kernel_sha256: str
     model: Model | None
-    own_runs: Mapping[tuple[str, str], Model] = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # of the application itself, by cluster and mapping
     program: Performed = "replay"  # performs it
     own: OwnApplication | None = None  # of program own: the application itself
     variant_of: str | None = None  # of a kernel with one knob turned: the application as it is

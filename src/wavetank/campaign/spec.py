@@ -71,14 +71,6 @@ def check_mappings(mappings: Iterable[str]) -> None:
             raise ValueError(str(error)) from error
 
 
-class OwnRun(Record):
-    """A run of the application itself on a cluster, to judge the kernel by."""
-
-    cluster: str = Field(description="name of the cluster")
-    mapping: str = "1PxCN"
-    model: Path = Field(description="model of its trace")
-
-
 class ApplicationEntry(Record):
     """An application: its kernel, its model, or both (then the report shows the model too)."""
 
@@ -96,13 +88,10 @@ class ApplicationEntry(Record):
     own: OwnProgram | None = Field(
         default=None, description="of program own: the application itself, to judge the kernel by"
     )
-    own_runs: tuple[OwnRun, ...] = Field(
-        default=(), description="runs of the application itself, to judge the kernel by"
-    )
 
     def files(self) -> tuple[Path | None, ...]:
         """Every file that the entry names."""
-        return (self.kernel, self.model, *(run.model for run in self.own_runs))
+        return (self.kernel, self.model)
 
     @model_validator(mode="after")
     def _names_something(self) -> Self:
@@ -392,9 +381,6 @@ def read_campaign(path: Path) -> CampaignSpec:
                 "kernel": below(entry.kernel),
                 "own": None if entry.own is None else absolute(entry.own, base),
                 "model": below(entry.model),
-                "own_runs": tuple(
-                    run.model_copy(update={"model": base / run.model}) for run in entry.own_runs
-                ),
             }
         )
         for entry in spec.applications

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from wavetank.compare.application_advice import application_advice
 from wavetank.compare.choice_advice import choice_advice
-from wavetank.compare.comparison import Advice, Effect, OwnRunError, Ranking
+from wavetank.compare.comparison import Advice, Effect, Ranking
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.effect_advice import effect_advice
@@ -14,7 +14,7 @@ from wavetank.compare.effects import single_effects
 from wavetank.compare.run_advice import baseline_advice, run_advice
 from wavetank.compare.search_record import Search
 from wavetank.compare.storage_advice import cached, full_storage
-from wavetank.compare.trust_advice import beside_the_application, method, repetitions
+from wavetank.compare.trust_advice import beside_the_application, repetitions
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.use_advice import use_advice
 from wavetank.compare.what_if import what_if_advice
@@ -28,7 +28,6 @@ def advise(
     configurations: Sequence[Configuration],
     ranking: Ranking,
     effects: Sequence[Effect],
-    own_runs: Sequence[OwnRunError] = (),
     *,
     decisions: Decisions,
     trust: Trust | None = None,
@@ -43,7 +42,6 @@ def advise(
         configurations: all that were measured, of any application.
         ranking: of this application, by the criterion that was asked for.
         effects: of any application.
-        own_runs: errors against this application's own runs.
         decisions: for all pairs of the report.
         trust: of the kernel beside the application itself; None where the campaign did not run it.
         search: that the configurations come from; None: the full grid.
@@ -66,7 +64,6 @@ def advise(
         *full_storage(application, list(ours.values())),
         *cached(application, list(ours.values())),
         *application_advice(application, kernel, ours[ranking.places[0].configuration]),
-        *method(ours, application, own_runs),
         *beside_the_application(ours, trust),
         *repetitions(application, decisions),
     )

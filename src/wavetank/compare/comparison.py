@@ -98,18 +98,6 @@ class Advice(Record):
     evidence: tuple[str, ...]
 
 
-class OwnRunError(Record):
-    """A kernel's phase against the application's own run on the same cluster (method, section 6)."""
-
-    configuration: str
-    ph_id: int
-    kernel_bytes_per_s: float = Field(description="BW_CH, median over repetitions")
-    application_bytes_per_s: float = Field(description="BW_MD, of the application's own I/O")
-    error_percent: float = Field(description="100 * |BW_CH - BW_MD| / BW_MD")
-    kernel_s: float = Field(description="time of the phase, median over repetitions")
-    application_s: float = Field(description="I/O time of the phase in the application's run")
-
-
 class Family(Record):
     """The comparisons that share one rate of false alarms: all pairs of configurations of the report."""
 
@@ -167,9 +155,6 @@ class Comparison(Document):
     effects: tuple[Effect, ...]
     advice: tuple[Advice, ...]
     not_measured: tuple[NotMeasured, ...]
-    own_runs: tuple[OwnRunError, ...] = Field(
-        default=(), description="errors against the application's own runs, where there are any"
-    )
     trust: tuple[Trust, ...] = Field(
         default=(), description="kernels beside the application itself, where the campaign ran it"
     )

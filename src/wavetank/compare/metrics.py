@@ -48,11 +48,6 @@ def usage_percent(rate_bytes_per_s: float, peak_bytes_per_s: float) -> float:
     return 100 * rate_bytes_per_s / peak_bytes_per_s
 
 
-def error_percent(rate_kernel: float, rate_application: float) -> float:
-    """Error against a run of the application itself: 100 * |BW_CH - BW_MD| / BW_MD."""
-    return 100 * abs(rate_kernel - rate_application) / rate_application
-
-
 def describe(
     measurements: Sequence[Measurement],
     kernel: Kernel,

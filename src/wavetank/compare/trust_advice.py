@@ -2,44 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from wavetank.compare.comparison import Advice, OwnRunError
+from wavetank.compare.comparison import Advice
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.trust_record import OwnTime, Tau, Trust
 from wavetank.compare.words import configuration_words
-from wavetank.units import format_duration, format_rate
-
-
-def method(
-    ours: Mapping[str, Configuration], application: str, own_runs: Sequence[OwnRunError]
-) -> tuple[Advice, ...]:
-    """How far to trust the kernel, where the application itself ran on the same clusters."""
-    if not own_runs:
-        return ()
-    errors = sorted(each.error_percent for each in own_runs)
-    span = f"{errors[0]:.0f} %"
-    if round(errors[0]) != round(errors[-1]):
-        span = f"{errors[0]:.0f} to {errors[-1]:.0f} %"
-    compared = f"{len(errors)} {'phase' if len(errors) == 1 else 'phases'}"
-    return (
-        Advice(
-            about="measurement",
-            application=application,
-            sentence=(
-                f"The kernel's rates lie {span} from those of the application itself, over {compared} "
-                "compared on the same clusters. Differences between clusters that are smaller than "
-                "this are differences of the kernel."
-            ),
-            evidence=tuple(
-                f"{configuration_words(ours[each.configuration])}, phase {each.ph_id}: kernel "
-                f"{format_rate(each.kernel_bytes_per_s)}, application "
-                f"{format_rate(each.application_bytes_per_s)}, error {each.error_percent:.1f} %"
-                for each in own_runs
-            ),
-        ),
-    )
+from wavetank.units import format_duration
 
 
 def beside_the_application(

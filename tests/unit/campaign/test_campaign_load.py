@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 import yaml
 from campaign_fakes import facts
-from compare_fakes import configuration, own_run
+from compare_fakes import configuration
 from measure_fakes import abyss_kernel
 
 from wavetank.campaign.clusters import facts_of, read_cluster
@@ -129,20 +129,6 @@ def test_layouts_make_a_cluster_of_each_file_and_layout(tmp_path):
         keep_copies(loaded, store)
     again = load(tmp_path / "out" / "campaign.yaml")
     assert [each.key for each in again.clusters] == [each.key for each in loaded.clusters]
-
-
-def test_an_own_run_of_another_application_is_found_before_anything_starts(tmp_path):
-    own_run(abyss_kernel(weight=7)).write(tmp_path / "own.json")
-    entry = {"kernel": "k.json", "own_runs": [{"cluster": "one", "model": "own.json"}]}
-    path = campaign(tmp_path, applications=[entry])
-    with pytest.raises(SpecError, match="another application or input"):
-        load(path)
-    own_run(abyss_kernel()).write(tmp_path / "own.json")
-    loaded = load(path)
-    with write_store(tmp_path / "out") as store:
-        keep_copies(loaded, store)
-    again = load(tmp_path / "out" / "campaign.yaml")
-    assert again.applications[0].own_runs == loaded.applications[0].own_runs
 
 
 UNTIL = {"kind": "until", "width": 0.1, "at_most": 20}

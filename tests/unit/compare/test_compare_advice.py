@@ -3,7 +3,6 @@ from compare_fakes import configuration, of
 from measure_fakes import abyss_kernel
 
 from wavetank.compare.advice import advise
-from wavetank.compare.comparison import OwnRunError
 from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import Knobs
@@ -217,21 +216,3 @@ def test_a_rate_above_the_peak_is_called_one_of_caches_and_not_a_full_storage():
     sentences = " ".join(each.sentence for each in found)
     assert "page caches" in sentences
     assert "The storage itself is the limit" not in sentences
-
-
-def test_the_kernels_error_is_told_as_the_limit_of_what_can_be_seen():
-    def error(ph_id, percent):
-        return OwnRunError(
-            configuration="a / nfs / 1PxCN", ph_id=ph_id, kernel_bytes_per_s=(100 - percent) * 1e6,
-            application_bytes_per_s=100e6, error_percent=percent, kernel_s=1.0, application_s=1.0,
-        )  # fmt: skip
-
-    configurations = [configuration("nfs", [1.0, 1.1, 1.2])]
-    decisions = decide(configurations)
-    found = advise(
-        "a", abyss_kernel(), configurations, rank(configurations, "a", "time", decisions), (),
-        [error(1, 4.0), error(2, 11.0)], decisions=decisions,
-    )  # fmt: skip
-    (told,) = [each for each in found if "application itself" in each.sentence]
-    assert "4 to 11 %" in told.sentence and "2 phases" in told.sentence
-    assert "kernel 89.0 MB/s, application 100.0 MB/s, error 11.0 %" in told.evidence[1]

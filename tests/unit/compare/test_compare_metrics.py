@@ -15,7 +15,6 @@ from measure_fakes import (
 from wavetank.compare.metrics import (
     Averager,
     describe,
-    error_percent,
     phase_time_s,
     usage_percent,
 )
@@ -98,9 +97,8 @@ def test_a_phase_inside_another_adds_nothing():
     assert phases_time_s(phases) == 4.0
 
 
-def test_usage_and_error_are_percent_of_the_reference():
+def test_usage_is_percent_of_the_peak():
     assert usage_percent(50.0, 200.0) == 25.0
-    assert error_percent(90.0, 100.0) == error_percent(110.0, 100.0) == 10.0
 
 
 def test_two_readers_at_once_are_paid_for_once():

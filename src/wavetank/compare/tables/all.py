@@ -18,10 +18,8 @@ from wavetank.compare.tables.phases import CALLS, PHASES, call_results_table, ph
 from wavetank.compare.tables.ranking import RANKING, ranking_tables
 from wavetank.compare.tables.runs import BASELINE, WHOLE_RUN, baseline_table, whole_run_table
 from wavetank.compare.tables.trust import (
-    OWN_RUNS,
     OWN_TIMES,
     TRUST,
-    own_runs_table,
     own_times_table,
     trust_table,
 )
@@ -30,7 +28,7 @@ from wavetank.compare.tables.what_if import CERTIFICATES, GAINS, NOT_TURNED, wha
 from wavetank.tables.table import Table
 
 DEFINITIONS = (
-    RANKING, WHOLE_RUN, BASELINE, PHASES, CALLS, USE, COST, MONTH, OTHER_COSTS, EFFECTS, OWN_RUNS, TRUST, OWN_TIMES, GAINS,
+    RANKING, WHOLE_RUN, BASELINE, PHASES, CALLS, USE, COST, MONTH, OTHER_COSTS, EFFECTS, TRUST, OWN_TIMES, GAINS,
     CERTIFICATES, NOT_TURNED, ADVICE, DROPPED, NOT_MEASURED,
 )  # fmt: skip
 
@@ -49,7 +47,6 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         month_table(comparison, members),
         other_cost_table(members),
         effects_table(comparison),
-        own_runs_table(comparison, members),
         trust_table(comparison),
         own_times_table(comparison, members),
         *what_if_tables(comparison),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wavetank.compare.comparison import Comparison, OwnRunError
+from wavetank.compare.comparison import Comparison
 from wavetank.compare.configuration import Configuration
-from wavetank.compare.tables.where import application_column, hidden, of_all, where
+from wavetank.compare.tables.where import application_column, hidden, where
 from wavetank.compare.trust_advice import (
     order_words,
     pauses_words,
@@ -17,37 +17,6 @@ from wavetank.compare.trust_advice import (
 )
 from wavetank.compare.trust_record import OwnTime, Tau, Trust
 from wavetank.tables.table import Cell, Column, Definition, Table
-
-OWN_RUNS: Definition[tuple[Configuration, OwnRunError]] = Definition(
-    "own-runs",
-    "Kernel against the application's own run",
-    (
-        *where(lambda i: i[0]),
-        Column("ph_id", "Phase", lambda i: i[1].ph_id, kind="integer"),
-        Column("kernel_bytes_per_s", "Kernel", lambda i: i[1].kernel_bytes_per_s, unit="B/s", help="BW_CH, median"),
-        Column("application_bytes_per_s", "Application", lambda i: i[1].application_bytes_per_s, unit="B/s", help="BW_MD"),
-        Column("error_percent", "Error", lambda i: Cell(f"{i[1].error_percent:.1f} %", i[1].error_percent, strong=True),
-               unit="%", help="100 * |BW_CH - BW_MD| / BW_MD"),
-        Column("kernel_s", "Kernel's time", lambda i: i[1].kernel_s, unit="s"),
-        Column("application_s", "Application's I/O time", lambda i: i[1].application_s, unit="s"),
-    ),
-    key="kernel_against_application",
-)  # fmt: skip
-
-
-def own_runs_table(comparison: Comparison, configurations: Sequence[Configuration]) -> Table:
-    """The kernel judged by the application's own runs (method, section 6)."""
-    by_id = {each.id: each for each in configurations}
-    return OWN_RUNS.table(
-        [
-            (by_id[each.configuration], each)
-            for each in comparison.own_runs
-            if each.configuration in by_id
-        ],
-        caption="How far the kernel's rates lie from what the application itself reached on the "
-        "same cluster: the error of the method here.",
-        columns=of_all(configurations),
-    )
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from wavetank.compare.tables.month import month_table
 from wavetank.compare.tables.phases import call_results_table, phase_results_table
 from wavetank.compare.tables.ranking import ranking_table
 from wavetank.compare.tables.runs import baseline_table, whole_run_table
-from wavetank.compare.tables.trust import own_runs_table, own_times_table
+from wavetank.compare.tables.trust import own_times_table
 from wavetank.compare.tables.use import use_table
 from wavetank.compare.tables.what_if import what_if_tables
 from wavetank.compare.words import origins_words, place_words
@@ -110,7 +110,6 @@ class ApplicationPart:
     call_results: Table | None
     use: Table | None
     cost: tuple[Figure, ...]
-    own_runs: Table | None
     own_times: Table | None
     what_if: tuple[Table, ...]
     cost_parts: Table | None
@@ -248,7 +247,6 @@ def _application(
         phase_results=_filled(phase_results_table(members)),
         call_results=_filled(call_results_table(members)),
         use=_filled(use_table(members)),
-        own_runs=_filled(own_runs_table(comparison, members)),
         own_times=_filled(own_times_table(comparison, members)),
         what_if=what_if_tables(comparison, name),
         cost=cost_figures(comparison, members, anchor),

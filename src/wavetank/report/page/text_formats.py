@@ -108,7 +108,6 @@ def _of(application: ApplicationPart) -> list[Table]:
         application.phase_results,
         application.call_results,
         application.use,
-        application.own_runs,
         application.own_times,
         application.cost_parts,
         application.month,

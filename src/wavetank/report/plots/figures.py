@@ -54,10 +54,6 @@ def performance_figures(
         )
         figures.append(_one(draw))
     by_id = {c.id: c for c in members}
-    judged = [each for each in comparison.own_runs if each.configuration in by_id]
-    if judged:
-        name = f"{anchor}-own-run"
-        figures.append(_one(partial(trust_plots.own_run_times, judged, by_id, name)))
     beside = [each for one in comparison.trust for each in one.times if each.configuration in by_id]
     if beside:
         name = f"{anchor}-own-time"

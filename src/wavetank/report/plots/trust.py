@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.compare.comparison import OwnRunError
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.trust_advice import spread_words
 from wavetank.compare.trust_record import OwnTime
@@ -54,33 +53,6 @@ def own_times(found: Sequence[OwnTime], by_id: Mapping[str, Configuration], name
         + (f" The first {len(pairs)} of {len(found)}." if len(found) > len(pairs) else "")
     )
     return _plot(pairs, name, "Kernel and the application itself", caption)
-
-
-@styled
-def own_run_times(
-    errors: Sequence[OwnRunError], by_id: Mapping[str, Configuration], name: str
-) -> Plot:
-    """I/O time of the kernel beside that of the application itself, phase by phase on one cluster.
-
-    Source: P15 figure 7, and the error of the method, section 6.
-    """
-    pairs = [
-        _Pair(
-            f"{label(by_id[each.configuration])} · phase {each.ph_id}",
-            f"{label(by_id[each.configuration])}, phase {each.ph_id}: kernel "
-            f"{format_duration(each.kernel_s)}, application {format_duration(each.application_s)}, "
-            f"error of the rate {each.error_percent:.1f} %",
-            f"{each.error_percent:.1f} %",
-            (each.kernel_s,) * 3,
-            (each.application_s,) * 3,
-        )
-        for each in errors[:MAX_ROWS]
-    ]
-    caption = (
-        "I/O time of a phase on the same cluster; the percentage is the error of the rate. "
-        f"Blue: kernel; grey: application. Kernels: {origins_words(list(by_id.values())).lower()}."
-    )
-    return _plot(pairs, name, "Kernel and the application's own run", caption)
 
 
 def _with_ends(of: Estimate) -> tuple[float, float, float]:

@@ -18,7 +18,6 @@ import campaign_examples
 import pytest
 import report_examples
 
-from wavetank.compare.comparison import OwnRunError
 from wavetank.compare.configuration import OtherCost
 from wavetank.compare.search_record import Dropped, Search
 from wavetank.errors import WavetankError
@@ -336,28 +335,6 @@ def test_a_specification_becomes_one_level_of_names_and_values() -> None:
         "nodes": "a, b",
         "disks 1 size": "1",
     }
-
-
-def test_the_kernels_error_against_the_applications_own_run_is_shown(tmp_path) -> None:
-    comparison = campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
-    judged = comparison.configurations[0]
-    error = OwnRunError(
-        configuration=judged.id,
-        ph_id=judged.phases[0].ph_id,
-        kernel_bytes_per_s=90e6,
-        application_bytes_per_s=100e6,
-        error_percent=10.0,
-        kernel_s=1.1,
-        application_s=1.0,
-    )
-    comparison.model_copy(update={"own_runs": (error,)}).write(tmp_path / "comparison.json")
-    campaign = read_folder(tmp_path)
-    text = Outline(render(campaign)).text
-    assert "phase 1: kernel 1.10 s, application 1.00 s, error of the rate 10.0 %" in text
-    assert "Kernel against the application's own run" in text.replace("\u2019", "'")
-    assert "10.0 %" in text and "90.0 MB/s" in text and "100.0 MB/s" in text
-    rows = json.loads(text_formats.json_text(campaign))["applications"][0]["tables"]["own-runs"]
-    assert [row["error_percent"] for row in rows] == [10.0]
 
 
 def test_the_json_report_fits_its_published_schema(tmp_path) -> None:
