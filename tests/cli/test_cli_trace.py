@@ -329,7 +329,7 @@ def test_event_times_give_every_operation_its_own_row(tmp_path: Path) -> None:
 
 def test_convert_writes_a_trace_that_reads_back_the_same(tmp_path: Path) -> None:
     lines = "".join(
-        f'7 {i}.5 pwrite64(3</data/x>, ""..., 100, {i * 100}) = 100 <0.000003>\n'
+        f'7 170000000{i}.5 pwrite64(3</data/x>, ""..., 100, {i * 100}) = 100 <0.000003>\n'
         for i in range(1, 6)
     )
     (tmp_path / "log").write_text(lines)
@@ -345,7 +345,7 @@ def test_convert_writes_a_trace_that_reads_back_the_same(tmp_path: Path) -> None
 
 
 def test_convert_makes_no_folders_above_the_trace(tmp_path: Path) -> None:
-    (tmp_path / "log").write_text('7 1.5 pwrite64(3</data/x>, ""..., 100, 0) = 100 <0.000003>\n')
+    (tmp_path / "log").write_text('7 1700000001.5 pwrite64(3</data/x>, ""..., 100, 0) = 100 <0.000003>\n')
     done = run(tmp_path, "convert", "log", "-o", "no/such/t")
     assert done.returncode == 1
     assert "cannot make no/such/t" in done.stderr

@@ -153,19 +153,6 @@ def test_a_packed_log_that_is_cut_short_keeps_what_came_before(tmp_path: Path) -
     assert any("cut short" in warning for warning in trace.warnings)
 
 
-def test_a_log_without_process_ids_says_so(tmp_path: Path) -> None:
-    text = "".join(line.removeprefix("7 ") for line in LOG.splitlines(keepends=True))
-    child = (
-        "1700000002.000000 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD) = 8 <0.0001>\n"
-    )
-    (said,) = [w for w in open_trace(written(tmp_path, text)).warnings if "process ids" in w]
-    assert "are not in the file" not in said
-    trace = open_trace(written(tmp_path, text + child))
-    (said,) = [w for w in trace.warnings if "process ids" in w]
-    assert "the 1 process(es) that it started are not in the file" in said
-    assert not [w for w in open_trace(written(tmp_path)).warnings if "process ids" in w]
-
-
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")  # nobody writes: a reader would wait for ever
     with pytest.raises(TraceError, match="can be read only once"):

@@ -91,10 +91,10 @@ def test_without_an_environment_it_says_that_ranks_are_not_known(tmp_path: Path)
 
 
 def logs_of_ranks(folder: Path, n: int = 11) -> Path:
-    """A log for each rank, of processes without ids that have a file open each; the higher ranks come first."""
+    """A log for each rank, of processes of one id on hosts of their own; the higher ranks come first."""
     folder.mkdir()
     for rank in range(n):
-        text = WRITTEN.format(pid="", at=100 - rank, offset=rank).lstrip()
+        text = WRITTEN.format(pid=7, at=100 - rank, offset=rank)
         (folder / f"out.{rank}").write_text(text)
     return folder
 
@@ -105,7 +105,6 @@ def test_a_folder_of_logs_of_each_rank_is_one_run(tmp_path: Path) -> None:
     trace = open_trace(folder)
     assert places(trace) == {rank: [rank] for rank in range(11)}
     assert any("by the names of the logs" in said for said in trace.warnings)
-    assert not any("process ids" in said for said in trace.warnings)
     # All times are since the first operation of all, that of rank 10.
     assert int(trace.folds.start_ns[trace.folds.rank == 0][0]) == 10_000
 
@@ -114,19 +113,6 @@ def test_one_log_of_several_keeps_its_rank_and_names_the_others(tmp_path: Path) 
     trace = open_trace(logs_of_ranks(tmp_path / "logs") / "out.3")
     assert (trace.n_ranks, places(trace)) == (11, {3: [3]})
     assert any("out.3 is one of 11 logs" in said for said in trace.warnings)
-
-
-def test_logs_by_process_id_are_one_run_whose_processes_inherit_files(tmp_path: Path) -> None:
-    folder = tmp_path / "logs"
-    folder.mkdir()
-    (folder / "out.900").write_text(
-        '1700000000.000000 openat(AT_FDCWD</d>, "/d/f", O_RDONLY) = 3</d/f> <0.0001>\n'
-        '1700000000.100000 read(3</d/f>, "", 10) = 10 <0.0001>\n'
-        "1700000000.200000 clone(child_stack=NULL, flags=SIGCHLD) = 901 <0.0001>\n"
-        '1700000000.400000 read(3</d/f>, "", 10) = 10 <0.0001>\n'
-    )
-    (folder / "out.901").write_text('1700000000.300000 read(3</d/f>, "", 10) = 10 <0.0001>\n')
-    assert places(open_trace(folder)) == {0: [0, 20], 1: [10]}
 
 
 def test_a_folder_with_other_files_is_no_folder_of_logs(tmp_path: Path) -> None:

@@ -222,10 +222,10 @@ def test_strace_that_filters_in_the_kernel_is_read_alike(tmp_path: Path) -> None
 def test_strace_of_threads_shares_descriptors(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(
-        '7 1.0 openat(AT_FDCWD, "/data/in", O_RDONLY) = 3</data/in> <0.1>\n'
-        "7 1.1 clone(child_stack=NULL, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 9 <0.1>\n"
-        '9 1.2 read(3</data/in>, "", 10) = 10 <0.1>\n'
-        '7 1.3 read(3</data/in>, "", 10) = 10 <0.1>\n'
+        '7 1700000001.0 openat(AT_FDCWD, "/data/in", O_RDONLY) = 3</data/in> <0.1>\n'
+        "7 1700000001.1 clone(child_stack=NULL, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 9 <0.1>\n"
+        '9 1700000001.2 read(3</data/in>, "", 10) = 10 <0.1>\n'
+        '7 1700000001.3 read(3</data/in>, "", 10) = 10 <0.1>\n'
     )
     trace = open_trace(log)
     assert trace.n_ranks == 1

@@ -1,6 +1,6 @@
 """Imports what strace wrote: ``strace -f -v -ttt -y -T -o FILE PROGRAM``.
 
-Reads a log, or a folder with one for each rank or process, and leaves a ``Trace`` at POSIX level. Ranks have their MPI
+Reads a log, or a folder with one for each rank, and leaves a ``Trace`` at POSIX level. Ranks have their MPI
 numbers where the logs tell them; else every process that does I/O is a rank, in the order of its first call.
 """
 
@@ -16,12 +16,10 @@ import numpy as np
 from wavetank.errors import TraceError
 from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.importers.strace_calls import Process, Reader
-from wavetank.trace.importers.strace_lines import looks_like_lines
+from wavetank.trace.importers.strace_lines import MAKE_IT, looks_like_lines
 from wavetank.trace.importers.strace_logs import Logs, find_logs, is_folder_of_logs
 from wavetank.trace.importers.strace_ranks import Candidate, Numbering, number_ranks
-from wavetank.trace.schema import UNKNOWN, Level, RankFacts, Trace, TracedFile
-
-_MAKE_IT = "strace -f -v -ttt -y -T -o FILE PROGRAM"
+from wavetank.trace.schema import Level, RankFacts, Trace, TracedFile
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -33,7 +31,7 @@ def read(path: Path) -> Trace:
     """Import a log, or a folder of them.
 
     Raises:
-        TraceError: it cannot be read, or has no calls with descriptors' paths (-y).
+        TraceError: it cannot be read, was made with other options, or has no calls with descriptors' paths (-y).
     """
     logs = find_logs(path)
     reader = Reader()
@@ -41,11 +39,11 @@ def read(path: Path) -> Trace:
         reader.take(log, call)
     if logs.count(lambda lines: lines.n_calls) == 0:
         raise TraceError(
-            f"{path} holds no system calls (a summary of strace -c has none). Make it by: {_MAKE_IT}"
+            f"{path} holds no system calls (a summary of strace -c has none). Make it by: {MAKE_IT}"
         )
     if reader.unnamed and not reader.rows.columns:
         raise TraceError(
-            f"{path} names no file of {reader.unnamed} calls that move data: strace was run without -y. Make it by: {_MAKE_IT}"
+            f"{path} names no file of {reader.unnamed} calls that move data: strace was run without -y. Make it by: {MAKE_IT}"
         )
     return _trace(logs, reader)
 
@@ -106,11 +104,8 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
     op, handle, size, moved, offset, start, end, arg, error = (
         np.array([row[i] for row in columns], dtype=np.int64) for i in (0, 2, 3, 4, 5, 6, 7, 8, 9)
     )
-    timed = bool((start >= 0).any())
-    origin = int(start[start >= 0].min()) if timed else 0
-    since_1970 = timed and not logs.count(lambda lines: lines.of_day or lines.relative)
-    start = np.where(start >= 0, start - origin, UNKNOWN)
-    end = np.where(end >= 0, end - origin, UNKNOWN)
+    origin = int(start.min()) if len(start) else None
+    start, end = start - (origin or 0), end - (origin or 0)
     events = SingleOperations(
         rank=rank,
         op=op.astype(np.uint8),
@@ -132,8 +127,10 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
         command=reader.command,
         n_ranks=ranked.numbering.n_ranks,
         mpi_library=None,
-        started_utc=datetime.fromtimestamp(origin / 1e9, UTC).isoformat() if since_1970 else None,
-        elapsed_s=float(end.max()) / 1e9 if timed else None,
+        started_utc=None
+        if origin is None
+        else datetime.fromtimestamp(origin / 1e9, UTC).isoformat(),
+        elapsed_s=None if origin is None else float(end.max()) / 1e9,
         ranks=ranked.facts(),
         files=tuple(TracedFile(path) for path in paths),
         views=(),
@@ -154,19 +151,6 @@ def _untold(logs: Logs, reader: Reader) -> Iterable[str]:
         )
     if any(log.cut_short for log in logs.logs):
         yield "the file is cut short or damaged; what comes after is lost"
-    if any(
-        log.lines.no_pids and log.pid is None and (log.rank is None or reader.started)
-        for log in logs.logs
-    ):
-        started = (
-            f"; the {reader.started} process(es) that it started are not in the file"
-            if reader.started
-            else ""
-        )
-        yield (
-            "the file has no process ids (strace -f writes them): its calls are taken for those of one process, also "
-            f"if there were several{started}"
-        )
     if halves := logs.count(lambda lines: lines.halves):
         yield f"{halves} call(s) have only one half in the file and are left out"
     if without := logs.count(lambda lines: lines.no_result):
@@ -190,14 +174,7 @@ def _untold(logs: Logs, reader: Reader) -> Iterable[str]:
 
 def _warnings(logs: Logs) -> Iterable[str]:
     """What the logs do not tell of times."""
-    if len(logs.logs) > 1 and logs.count(lambda lines: lines.relative):
-        yield (
-            "times are those since the line before, in any of the logs (strace -r): the order between processes cannot "
-            "be told (strace -ttt tells it)"
-        )
-    if logs.count(lambda lines: lines.no_times):
-        yield "there are no times in the file (strace -ttt writes them)"
-    elif logs.count(lambda lines: lines.no_durations):
+    if logs.count(lambda lines: lines.no_durations):
         yield "there are no durations in the file (strace -T writes them)"
 
 

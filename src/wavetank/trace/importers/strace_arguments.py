@@ -1,4 +1,4 @@
-"""Arguments of the calls in strace's logs: names of files, flags, places and lengths, in every form that strace gives them."""
+"""Arguments of the calls in strace's logs: names of files, flags, places and lengths."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import os
 import re
 from pathlib import PurePath
 
-from wavetank.trace.importers.strace_forms import IN_ANGLES, unescaped
 from wavetank.trace.importers.strace_lines import Call, without_strings
+
+# An open file behind its descriptor's number: a path, a device (-yy: </dev/sda<block 8:0>>), or a socket (<TCP:[a->b]>);
+# behind it "(deleted)".
+IN_ANGLES = r"<([A-Za-z][\w+-]*:\[.*?\]|[^<>]*(?:<[^<>]*>)?)>(?:\(deleted\))?"
 
 AT_OFFSET = {"pread", "pwrite", "preadv", "pwritev"}
 """Operations that are given their place."""
 WITH_FLAGS = {"preadv2": ("readv", "preadv"), "pwritev2": ("writev", "pwritev")}
 """Calls that go to the file's position or to an offset, and the operation that each is then."""
 _RESULT_PATH = re.compile(IN_ANGLES)
-_DIRECTORY = re.compile(rf"^(?:AT_FDCWD|-?\d+(?: /\* AT_FDCWD \*/)?){IN_ANGLES}, ")
-_RAW_FLAGS = re.compile(r"(?:, |\{flags=)(0x[0-9a-f]+|0)(?=,|$)(?!.*O_)")
+_DIRECTORY = re.compile(rf"^(?:AT_FDCWD|-?\d+){IN_ANGLES}, ")
+_ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
+_LETTERS = {b"n": b"\n", b"t": b"\t", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 _VECTOR_LENGTH = re.compile(r"iov_len=(\d+)")
 
 
@@ -24,8 +28,6 @@ def flags_of_open(name: str, arguments: str) -> int:
     if name == "creat":
         return os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     flags = 0
-    if (number := _RAW_FLAGS.search(without_strings(arguments))) is not None:  # -X raw
-        return int(number[1], 0)
     for flag in re.findall(
         r"\bO_[A-Z]+", without_strings(arguments)
     ):  # a file's name may look like a flag
@@ -50,12 +52,6 @@ def new_name(call: Call) -> str:
     """The name that a rename gives, without the folders above it."""
     quoted = re.findall(r'"((?:[^"\\]|\\.)*)"', call.arguments)
     return PurePath(unescaped(quoted[-1])).name if quoted else ""
-
-
-def constant(word: str) -> str:
-    """A constant's name: SEEK_SET, or of -X verbose 0 /* SEEK_SET */; else its number."""
-    commented = re.search(r"/\* (\w+) \*/", word)
-    return commented[1] if commented else word.strip()
 
 
 def offset_of(call: Call) -> int | None:
@@ -86,3 +82,17 @@ def number(word: str, otherwise: int) -> int:
         return int(word.strip())
     except ValueError:
         return otherwise
+
+
+def unescaped(path: str) -> str:
+    """A path with the escapes of strace's strings put back; bytes that are not UTF-8 stay escapes."""
+    if "\\" not in path:
+        return path
+    return _ESCAPE.sub(_unescape, path.encode()).decode(errors="backslashreplace")
+
+
+def _unescape(match: re.Match[bytes]) -> bytes:
+    code = match[1]
+    if code[:1].isdigit():
+        return bytes([int(code, 8) & 255])
+    return _LETTERS.get(code, code)

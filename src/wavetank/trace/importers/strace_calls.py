@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 
 from wavetank.trace.importers.strace_arguments import (
     AT_OFFSET,
+    IN_ANGLES,
     WITH_FLAGS,
     bytes_asked,
-    constant,
     flags_of_open,
     new_name,
     number,
     offset_of,
     path_of_open,
+    unescaped,
 )
-from wavetank.trace.importers.strace_forms import IN_ANGLES, unescaped
 from wavetank.trace.importers.strace_lines import Call
 from wavetank.trace.importers.strace_logs import Log
 from wavetank.trace.importers.strace_ranks import Environment, environment_of
@@ -60,7 +60,7 @@ _NO_FILES = {"socket", "accept", "accept4", "eventfd", "eventfd2", "epoll_create
 _PAIR = re.compile(r"[\[ ](\d+)(?:<[^>]*>)?(?=[,\]])")
 # Calls by which a program moves data that strace does not show, with the requests that each submits.
 _UNSEEN = {"io_uring_enter", "io_uring_enter2", "io_submit"}
-_WHENCE = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2, "0": 0, "1": 1, "2": 2}
+_WHENCE = {"SEEK_SET": 0, "SEEK_CUR": 1, "SEEK_END": 2}
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Process:
     """A process with its descriptors; threads share one.
 
     Attributes:
-        pid: its id; 0 where the log has none.
+        pid: its id.
         environment: what that says of its rank; None: not in the log.
         log_rank: number of its log, where those are of ranks.
         not_files: descriptors whose I/O does not count: standard streams, and what was opened and is no data.
@@ -130,7 +130,6 @@ class Reader:
         self._threads: dict[tuple[int, int], Process] = {}
         self._sizes: dict[str, int] = {}  # of files, as far as they are known
         self._new_names: set[str] = set()  # of renamed files and folders, without what lies above
-        self.started = 0
         self.unnamed = 0  # calls that move data of descriptors that nothing in the log names
         self.unplaced: Counter[bool] = (
             Counter()
@@ -153,8 +152,7 @@ class Reader:
     def take(self, log: Log, call: Call) -> None:
         """Take the next call."""
         # Ranks' logs may be of several hosts, where processes have the same ids.
-        space = 0 if log.pid is not None else id(log)
-        pid = (log.pid if log.pid is not None else call.pid) or 0
+        space, pid = id(log), call.pid
         process = self._threads.get((space, pid))
         if process is None:
             process = self._threads[space, pid] = Process(pid, log_rank=log.rank)
@@ -203,7 +201,6 @@ class Reader:
                 known.same_as = parent
             self._threads[space, pid] = parent
             return
-        self.started += 1
         if known is None:
             self._threads[space, pid] = Process(
                 pid, parent.environment, parent.log_rank, dict(parent.descriptors), parent.handles, set(parent.not_files)
@@ -315,7 +312,7 @@ class Reader:
     def _seek(self, process: Process, of: _Description, call: Call) -> None:
         at = call.result if call.result >= 0 else None
         of.position = of.position if at is None else at
-        word = constant(call.arguments.rsplit(",", 1)[-1])
+        word = call.arguments.rsplit(",", 1)[-1].strip()
         whence = _WHENCE.get(word, 0)
         to_end = whence == _WHENCE["SEEK_END"]
         if at is not None and to_end and re.search(r", *0, *[^,]*$", call.arguments):

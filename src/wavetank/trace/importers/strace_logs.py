@@ -1,6 +1,6 @@
-"""The logs of one run of strace: a file, or a folder with one for each rank or process.
+"""The logs of one run of strace: a file, or a folder with one for each rank.
 
-``-o out.RANK`` gives one for each rank, numbered from 0 on; ``-ff -o out`` one for each process, numbered by its id.
+``-o out.RANK`` gives one for each rank, numbered from 0 on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 from wavetank.errors import TraceError
 from wavetank.trace import packed
-from wavetank.trace.importers.strace_lines import Call, LineReader, looks_like_lines
+from wavetank.trace.importers.strace_lines import MAKE_IT, Call, LineReader, looks_like_lines
 
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<number>\d+)(?P<suffix>\.[a-z]+)?(?P<packed>\.gz|\.zst)?")
 _HEAD_BYTES = 4096
@@ -26,12 +26,10 @@ class Log:
     Attributes:
         path: the file.
         rank: by its name; None where that has none.
-        pid: of its only process, by its name (-ff); None where lines have it, or nothing does.
     """
 
     path: Path
     rank: int | None = None
-    pid: int | None = None
     lines: LineReader = field(default_factory=LineReader)
     cut_short: bool = False
 
@@ -39,11 +37,17 @@ class Log:
         """Its calls, in the order of the file.
 
         Raises:
-            TraceError: it cannot be read.
+            TraceError: it cannot be read, or other options made it.
         """
         try:
-            for line in packed.lines(self.path):
-                call = self.lines.call(line.rstrip("\n"))
+            for number, line in enumerate(packed.lines(self.path), 1):
+                try:
+                    call = self.lines.call(line.rstrip("\n"))
+                except ValueError as reason:
+                    raise TraceError(
+                        f"{self.path}, line {number}: {reason}: this log of strace was made with other options than "
+                        f"are read. Make it by: {MAKE_IT}"
+                    ) from None
                 if call is not None:
                     yield self, call
         except EOFError:
@@ -65,7 +69,7 @@ class Logs:
     others: tuple[str, ...] = ()
 
     def calls(self) -> Iterator[tuple[Log, Call]]:
-        """The calls of all logs in the order of time; without times one log after another."""
+        """The calls of all logs in the order of time."""
         if len(self.logs) == 1:
             yield from self.logs[0].calls()
         else:
@@ -102,13 +106,10 @@ def find_logs(path: Path) -> Logs:
     if path.is_dir():
         files = _files(path)
         numbers = _numbers(files)
-        if numbers is None:
+        if numbers is None or not _is_ranks(numbers.values()):
             return Logs(tuple(map(Log, files)))
-        ordered = sorted(files, key=lambda one: numbers[one])
-        if _is_ranks(numbers.values()):
-            logs = tuple(Log(one, rank=numbers[one]) for one in ordered)
-            return Logs(logs, len(logs))
-        return Logs(tuple(Log(one, pid=numbers[one]) for one in ordered))
+        logs = tuple(Log(one, rank=numbers[one]) for one in sorted(files, key=numbers.__getitem__))
+        return Logs(logs, len(logs))
     family = _family(path)
     if len(family) < 2 or not _is_ranks(family.values()) or not all(map(is_log, family)):
         return Logs((Log(path),))
