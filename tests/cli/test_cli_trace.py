@@ -345,7 +345,9 @@ def test_convert_writes_a_trace_that_reads_back_the_same(tmp_path: Path) -> None
 
 
 def test_convert_makes_no_folders_above_the_trace(tmp_path: Path) -> None:
-    (tmp_path / "log").write_text('7 1700000001.5 pwrite64(3</data/x>, ""..., 100, 0) = 100 <0.000003>\n')
+    (tmp_path / "log").write_text(
+        '7 1700000001.5 pwrite64(3</data/x>, ""..., 100, 0) = 100 <0.000003>\n'
+    )
     done = run(tmp_path, "convert", "log", "-o", "no/such/t")
     assert done.returncode == 1
     assert "cannot make no/such/t" in done.stderr
