@@ -1,21 +1,16 @@
 """Access methods: what can be, what is refused with its reason, and what runs where."""
 
-from pathlib import Path
 from typing import Any
 
-import guest_clusters
 import pytest
 
-from wavetank.cluster import registry
 from wavetank.cluster.access import (
     AROUND_BYTES,
     Processes,
     client_memory,
-    method_of,
     processes,
 )
 from wavetank.cluster.capacity import volume_bytes
-from wavetank.cluster.combinations import METHODS, UNTRIED, reason_against, table
 from wavetank.cluster.components import Hypervisor
 from wavetank.cluster.filesystems.cephfs.driver import CephFS
 from wavetank.cluster.filesystems.moosefs import options as moosefs_options
@@ -71,18 +66,6 @@ def test_what_cannot_be_is_refused_with_its_reason(changes: dict[str, Any], said
         spec(**changes)
 
 
-@pytest.mark.parametrize("access", ["virtual", "client", "passthrough", "volume"])
-def test_every_method_of_guests_can_be_written(access: str) -> None:
-    assert method_of(spec(access=access).access, "vm") == access
-
-
-def test_left_out_it_is_what_it_was_and_does_not_change_the_hash() -> None:
-    assert spec().access is None
-    assert method_of(None, "vm") == method_of(None, "local") == "virtual"
-    assert method_of(None, "ssh") == "native"
-    assert spec().sha256() != spec(access="client").sha256()
-
-
 HYPERVISOR = ("hypervisor",)
 
 
@@ -123,13 +106,6 @@ HYPERVISOR = ("hypervisor",)
 )  # fmt: skip
 def test_what_runs_where(access: str, rows: list[tuple[str, str, tuple[str, ...]]]) -> None:
     assert processes(spec(access=access)) == [Processes(*row) for row in rows]
-
-
-def test_without_guests_a_node_has_one_kernel() -> None:
-    assert processes(spec(provider="local", access="native")) == [
-        Processes("c1", "node", ("ranks", "client")),
-        Processes("io1", "node", ("data server",)),
-    ]
 
 
 def test_servers_on_host_nodes_share_this_machines_kernel_so_ganesha_serves_clients_in_guests() -> (
@@ -241,13 +217,6 @@ def test_guests_that_mount_themselves_see_nothing_of_the_nodes_around_them(acces
     assert found.outside == {} and guest.said == []
 
 
-def test_clients_around_guests_share_this_machines_kernel() -> None:
-    through = spec(access="passthrough")
-    assert not through.clients_in_guests and not through.clients_own_kernels
-    assert spec(access="client").clients_own_kernels and spec().clients_own_kernels
-    assert not spec(provider="local").clients_own_kernels
-
-
 def test_caches_of_a_client_around_a_guest_fit_into_what_the_node_has_beside_it() -> None:
     large = {"name": "t.large", "vcpus": 1, "memory": "8 GiB"}
     around = spec(access="passthrough", instance=large)
@@ -272,30 +241,3 @@ def test_volumes_leave_free_what_file_systems_need_free() -> None:
     in_memory = {"kind": "cephfs", "options": {"objectstore": "memstore"}}
     wrong = spec(access="volume", file_system=in_memory, storage={"size": "1 GiB"})
     assert any("take objectstore bluestore" in found for found in CephFS().check(wrong))
-
-
-def test_what_is_not_refused_has_a_cluster_in_the_tests_of_guests() -> None:
-    kinds = set(registry.FILE_SYSTEMS) | {"of-a-plugin"}
-    allowed = {
-        (method, kind)
-        for kind in kinds
-        for method in METHODS
-        if reason_against(method, kind, "uml") is None
-    }
-    elsewhere = {
-        ("virtual", "none"),
-        ("virtual", "nfs"),
-    }  # ONE_GUEST, and vm-nfs of the contract suite
-    untried = {("virtual", kind) for kind in UNTRIED} | {("virtual", "of-a-plugin")}
-    assert allowed - untried == guest_clusters.TESTED | elsewhere
-    assert guest_clusters.CHOSEN <= guest_clusters.TESTED
-    assert {method for method, _ in guest_clusters.CHOSEN} == set(METHODS)
-
-
-def test_the_guide_shows_every_combination_and_every_reason() -> None:
-    guide = (Path(__file__).parents[3] / "docs/reference/guests.md").read_text()
-    rows, reasons = table(registry.FILE_SYSTEMS)
-    for row in rows:
-        assert f"| `{row[0]}` | {' | '.join(row[1:])} |" in guide
-    for number, reason in enumerate(reasons, 1):
-        assert f"\n{number}. {reason[0].upper()}{reason[1:]}.\n" in guide

@@ -7,7 +7,6 @@ from typing import Any, cast
 
 import pytest
 
-from wavetank.cluster import deploy
 from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.cephfs.daemons import Daemons
@@ -92,15 +91,6 @@ def test_copies_over_devices_of_one_server_are_refused(stripe: str) -> None:
     assert any("one device a server" in finding for finding in GlusterFS().check(spec))
 
 
-def test_glusterfs_takes_several_devices() -> None:
-    assert not any("storage.devices" in finding for finding in deploy.check(cluster()))
-
-
-def test_a_mount_does_not_cover_a_device() -> None:
-    with pytest.raises(ValueError, match="is where a device of the nodes is mounted"):
-        cluster(file_system={"kind": "glusterfs", "mount": "/storage2"})
-
-
 def test_the_peak_of_a_node_is_the_sum_of_its_devices() -> None:
     rates = [
         StorageRate(
@@ -131,21 +121,8 @@ def test_cephfs_has_an_object_store_on_each_device() -> None:
     assert not any("osds_per_server" in finding for finding in CephFS().check(ceph()))
 
 
-def test_object_stores_lie_evenly_on_devices() -> None:
-    (finding,) = [each for each in CephFS().check(ceph(osds_per_server=3)) if "multiple" in each]
-    assert "osds_per_server 3 is no multiple of storage.devices 2" in finding
-
-
 def test_instances_have_a_server_on_each_device_where_the_file_system_can() -> None:
     asked = cluster().storage
     assert list(unmade_devices(asked, "aws", GlusterFS())) == []
     (said,) = unmade_devices(asked, "aws", NFS())
     assert "nfs has one server with one device on a node here" in said
-
-
-def test_without_a_file_system_further_devices_are_there_for_others() -> None:
-    spec = cluster(nodes={"compute": 2}, file_system={"kind": "none"})
-    assert not any("storage.devices" in finding for finding in deploy.check(spec))
-    nodes = cast("Any", type("Nodes", (), {"storage_path": "/storage", "hosts": {}}))
-    assert deploy.DeployedCluster(spec, nodes).storage_paths == ("/storage",)
-    assert deploy.DeployedCluster(cluster(), nodes).storage_paths == ("/storage", "/storage2")

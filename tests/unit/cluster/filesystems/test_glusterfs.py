@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from wavetank.cluster.filesystems.glusterfs import options
-from wavetank.cluster.filesystems.glusterfs.daemons import glusterd_volfile, log_name
+from wavetank.cluster.filesystems.glusterfs.daemons import glusterd_volfile
 from wavetank.cluster.filesystems.glusterfs.placement import attributes
-from wavetank.cluster.filesystems.glusterfs.volume import option_values, volume_facts
+from wavetank.cluster.filesystems.glusterfs.volume import volume_facts
 from wavetank.cluster.spec import ClusterSpec
 
 MIB = 2**20
@@ -73,12 +73,6 @@ def test_shards_are_options_of_the_volume_and_come_before_the_experts() -> None:
         ("performance.io-cache", "on"),
         ("network.ping-timeout", "5"),
     ]
-
-
-def test_an_expert_may_have_the_options_that_a_full_brick_made_us_change() -> None:
-    theirs = {"cluster.min-free-disk": "5%", "storage.health-check-interval": 30}
-    said = options.volume_options(spec(2, {"kind": "sharded"}, options=theirs))
-    assert (said["cluster.min-free-disk"], said["storage.health-check-interval"]) == ("5%", "30")
 
 
 # --- options of strangers
@@ -166,22 +160,7 @@ def test_volume_facts_are_read() -> None:
     assert facts["features.shard"] == "on"
 
 
-def test_of_an_option_that_gluster_lists_twice_the_first_is_kept() -> None:
-    # gluster 10.3, volume get all: cache-size of io-cache, then of quick-read
-    text = (
-        "Option                                   Value                                   \n"
-        "------                                   -----                                   \n"
-        "performance.cache-size                   32MB (DEFAULT)                          \n"
-        "performance.cache-size                   128MB (DEFAULT)                         \n"
-    )
-    assert option_values(text) == {"performance.cache-size": "32MB (DEFAULT)"}
-
-
 def test_attributes_are_read_per_file() -> None:
     # getfattr 2.5.1
     text = '# file: /m/a\nglusterfs.gfid.string="f7"\n\n# file: /m/b\nglusterfs.gfid.string="b6"\n'
     assert attributes(text, "glusterfs.gfid.string") == {"/m/a": "f7", "/m/b": "b6"}
-
-
-def test_logs_are_named_as_gluster_names_them() -> None:
-    assert log_name("/storage/brick") == "storage-brick.log"

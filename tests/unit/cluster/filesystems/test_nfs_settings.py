@@ -121,28 +121,9 @@ def test_an_option_that_nobody_reads_is_refused_with_those_that_there_are() -> N
     assert "file_system.mount_options.rsise" in said
 
 
-@pytest.mark.parametrize(
-    "value", ["8; } EXPORT { Path = /;", "a b", "1,exec", "", "many", -5, 1.5, True]
-)
-def test_a_number_of_an_option_is_one(value: Any) -> None:
-    assert "is no whole number" in wrong(options={"threads": value})
-    assert "is no whole number" in wrong(mount_options={"rsize": value})
-
-
-def test_the_time_that_attributes_are_believed_may_be_a_fraction() -> None:
-    assert wrong(mount_options={"timeout": 0.5}) == wrong(mount_options={"timeout": 3}) == ""
-    assert "is no number" in wrong(mount_options={"timeout": "1;x"})
-    assert "is no number" in wrong(mount_options={"timeout": -1})
-
-
 @pytest.mark.parametrize("value", ["none; } EXPORT { Path = /;", "a b", "a,b", "", True])
 def test_a_word_cannot_write_configuration_of_its_own(value: Any) -> None:
     assert "is no word: write letters" in wrong(options={"squash": value})
-
-
-def test_a_truth_is_true_or_false() -> None:
-    assert "neither true nor false" in wrong(mount_options={"sync": "maybe"})
-    assert wrong(mount_options={"sync": True, "direct": False}) == ""
 
 
 def test_what_nfs_cannot_do_is_refused() -> None:
@@ -170,12 +151,6 @@ def test_the_kernels_server_is_for_nodes_with_kernels_of_their_own() -> None:
     assert "a kernel of their own" in wrong(options={"server": "kernel"})
     assert list(nfs._wrong_options(over_ssh(options={"server": "kernel", "sync": False}))) == []
     assert "there are ganesha, kernel" in wrong(options={"server": "other"})
-
-
-def test_an_option_of_the_other_server_is_refused() -> None:
-    (said,) = nfs._wrong_options(over_ssh(options={"server": "kernel", "entries_high_water": 9}))
-    assert "it has server, squash, sync, threads, version" in said
-    assert "has no such option here" in wrong(options={"sync": False})
 
 
 @pytest.mark.parametrize(
@@ -228,12 +203,6 @@ def test_guests_have_the_kernels_server_and_version_4_unless_asked_otherwise() -
     assert "rpc.nfsd" in nfs.NFS().needs_of_servers(in_guests()).programs
     assert "ganesha.nfsd" in nfs.NFS().needs_of_servers(in_guests(options={"server": "ganesha"})).programs  # fmt: skip
     assert "mount.nfs" in nfs.NFS().needs_of_clients(in_guests()).programs
-
-
-def test_a_version_that_a_server_does_not_have_is_refused() -> None:
-    assert "there are 3, 4.1, 4.2" in wrong(options={"version": 5})
-    assert "takes the kernel's server" in wrong(options={"version": 4.1})
-    assert "is no number" in wrong(options={"version": "four"})
 
 
 def test_exports_in_force_are_read_from_what_exportfs_prints() -> None:

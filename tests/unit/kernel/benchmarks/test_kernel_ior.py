@@ -9,7 +9,6 @@ from wavetank.kernel.benchmarks.ior import parse_command
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
-from wavetank.model.document.phase import Series
 
 # method, section 2: the files that ABYSS-P reads in P16 and P18
 ABYSS_FILE = 17_496_014_848
@@ -41,22 +40,6 @@ def test_abyss_lines_say_what_they_round_and_that_they_run_together(tmp_path):
     assert "at the same time" in text
 
 
-def test_a_line_names_the_first_of_many_phases_that_run_beside_it(tmp_path):
-    """Rank 0 reads a file; rank 1 reads twelve files at the same time, phases 2 to 13."""
-    own = km.phase(1, 1, (0,), 4, [km.member("read", 8192, 8192)], [km.linear(b=8192)])
-    theirs = [
-        km.phase(n, n, (1,), n, [km.member("read", 8192, 8192)], [km.linear(b=8192)])
-        for n in range(2, 14)
-    ]
-    files = [km.model_file(n, f"/data/f{n}", 13 * 8192, 13 * 8192) for n in range(1, 14)]
-    line = kernel_of(km.model(2, files, [own, *theirs], []), tmp_path).ior[0]
-    assert line.ph_ids == (1,)
-    assert any(
-        "Other ranks do phase 2, 3, 4, 5, 6, 7, 8, 9 and 4 more at the same time" in sentence
-        for sentence in line.not_reproduced
-    )
-
-
 def test_a_file_that_is_no_multiple_of_the_transfer_is_read_to_the_last_whole_one(tmp_path):
     line = kernel_of(km.abyss(1_000_000), tmp_path).ior[0]
     assert (
@@ -65,11 +48,6 @@ def test_a_file_that_is_no_multiple_of_the_transfer_is_read_to_the_last_whole_on
     assert any(
         sentence.startswith("Bytes: 1000000 become 999424") for sentence in line.not_reproduced
     )
-
-
-def test_the_papers_dialect_names_their_program(tmp_path):
-    line = kernel_of(km.abyss(ABYSS_FILE), tmp_path, "2.10").ior[0]
-    assert line.command.startswith("mpirun -np 1 ./IOR -r -N 1 -a POSIX ")
 
 
 @pytest.mark.parametrize(
@@ -188,12 +166,6 @@ def test_ranks_that_do_different_numbers_of_operations_are_refused(tmp_path):
     one = km.phase(1, 1, (0, 1), 4, [km.member("pwrite", 8, 8)], [listed], 56)
     kernel = kernel_of(km.model(2, [km.model_file(1, "/s/f", 200)], [one], []), tmp_path)
     assert "different numbers" in kernel.ior_refused[0].reason
-
-
-def test_a_series_on_another_file_is_not_mixed_in(tmp_path):
-    made = km.btio(3)
-    assert made.series == (Series(ph_ids=(1, 2, 3), offset_step=3840, dist=(1, 0)),)
-    assert kernel_of(made, tmp_path, approximate=True).ior[0].ph_ids == (1, 2, 3)
 
 
 def test_a_file_that_the_application_syncs_is_synced_by_ior(tmp_path):
