@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Protocol
@@ -115,13 +115,7 @@ def ask(url: str, path: str, body: object = None) -> Any:
 
 
 class QuickClock:
-    """Time that passes only by being waited for.
-
-    Attributes:
-        between_looks: waits as long as what is waited for takes at least; it takes none where it is ours.
-    """
-
-    between_looks: Callable[[], None] = staticmethod(lambda: None)
+    """Time that passes only by being waited for."""
 
     def __init__(self, start: datetime | None = None) -> None:
         self.time = start or datetime.now(UTC)
@@ -133,7 +127,6 @@ class QuickClock:
     def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
         self.time += timedelta(seconds=seconds)
-        self.between_looks()
 
 
 def wait_for_none(account: type) -> None:

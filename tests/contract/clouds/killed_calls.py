@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import itertools
 import json
 import os
 import shutil
@@ -26,7 +25,6 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from emulated_account import Elsewhere, QuickClock, create, prune_all
 
-from waiting import between_looks
 from wavetank.cluster import deploy
 from wavetank.cluster.clouds import engine
 from wavetank.cluster.clouds.provider import CloudProvider
@@ -144,8 +142,6 @@ def later() -> QuickClock:
 class Kills:
     """What comes of a kill after each call."""
 
-    between_looks: Callable[[], None] = staticmethod(lambda: None)
-
     def __init__(self, how: str, aws: Elsewhere, folder: Path, of: Killed) -> None:
         self.how, self.aws, self.folder, self.of = how, aws, folder, of
         self.first_calls = of.first_calls
@@ -225,52 +221,3 @@ class Kills:
             CloudProvider.clock = later()
         in_a_process(down if self.how == "down" else self.up, self.of.account, self.at_call)
         self.report(self.aws, None)
-
-
-class KilledOnce(Kills):
-    """The same for an account that cannot be copied: one kill, after the nth call that changes something."""
-
-    between_looks = staticmethod(between_looks)
-
-    def run_till(self, n: int) -> None:
-        self._make_quick()
-        # however many looks it takes: such an account does what it does in its own time
-        engine.RUNNING_WITHIN = engine.GONE_WITHIN = timedelta(days=365)
-        QuickClock.between_looks = staticmethod(between_looks)
-        self.aws.reset()
-        self.point_to(self.aws, self.folder)
-        if self.how == "down":
-            in_a_process(self.up)
-        if not self._is_killed(down if self.how == "down" else self.up, n):
-            raise SystemExit(f"{self.how} has fewer than {n} changes")
-        self.has_changed = n % 2 == 1  # 'prune' follows every second kill
-        self.report(self.aws, n)
-
-    def _is_killed(self, action: Callable[[], None], n: int) -> bool:
-        """Do it, and kill it after its nth call that changes something; False where it has fewer."""
-
-        def child() -> None:
-            self._kill_after(n)
-            action()
-
-        _, status = os.waitpid(_forked(child), 0)
-        if os.WIFSIGNALED(status):
-            assert os.WTERMSIG(status) == signal.SIGKILL
-            return True
-        if os.WEXITSTATUS(status) != 0:
-            raise SystemExit(f"{self.how} failed before its change {n}")
-        return False
-
-    def _kill_after(self, n: int) -> None:
-        call, done = self.of.account.call, itertools.count(1)
-        changes = self.of.changes
-        assert changes is not None
-
-        def killing(account: Any, service: str, method: str, path: str, **asked: Any) -> Any:
-            try:
-                return call(account, service, method, path, **asked)
-            finally:
-                if changes(f"{method} {service}:{path}") and next(done) == n:
-                    os.kill(os.getpid(), signal.SIGKILL)
-
-        self.of.account.call = killing

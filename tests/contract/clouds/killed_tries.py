@@ -28,7 +28,12 @@ def tries(
         words: what else the program is given.
         every: whether it is killed after every call.
     """
-    found = lines(program, how, url, folder, *words)
+    done = subprocess.run(
+        [sys.executable, str(program), how, url, str(folder / "state"), *words],
+        capture_output=True, text=True, check=False, start_new_session=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     *after, unkilled = [each["killed_after"] for each in found]
     assert unkilled is None
     assert len(after) >= least
@@ -38,13 +43,3 @@ def tries(
         assert each["left"] == [], f"killed after call {each['killed_after']}, {each['call']}"
         assert not each["folder"]
     return found
-
-
-def lines(program: Path, how: str, url: str, folder: Path, *words: str) -> list[dict[str, Any]]:
-    """What such a program says, as ``tries`` calls it."""
-    done = subprocess.run(
-        [sys.executable, str(program), how, url, str(folder / "state"), *words],
-        capture_output=True, text=True, check=False, start_new_session=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]

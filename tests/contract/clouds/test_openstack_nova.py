@@ -1,4 +1,4 @@
-"""The provider openstack with a real Nova: hosts that its scheduler takes, what servers are made of, quotas, and what a kill leaves.
+"""The provider openstack with a real Nova: hosts that its scheduler takes, what servers are made of, and quotas.
 
 Keystone, Neutron, Cinder and Glance are the stand-ins of the other tests, which Nova calls as it calls the services.
 """
@@ -6,7 +6,6 @@ Keystone, Neutron, Cinder and Glance are the stand-ins of the other tests, which
 from __future__ import annotations
 
 import base64
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,19 +15,14 @@ pytest.importorskip("openstack", reason="openstacksdk is not installed: make set
 
 from click.testing import CliRunner
 from emulated_account import Emulator, ask, create
-from killed_tries import lines
 from openstack_account import WITH_NOVA, spec_of
 
-# the same tests as with the stand-in of Nova
+# of quotas the same tests as with the stand-in of Nova
 from test_openstack_calls import (  # noqa: F401
     test_a_quota_that_ends_on_the_way_leaves_nothing,
-    test_a_server_that_fails_otherwise_ends_the_bringing_up_with_novas_words,
-    test_no_valid_host_in_a_zone_gives_back_what_was_made_and_the_next_zone_is_taken,
 )
 from test_openstack_check import (  # noqa: F401
-    test_a_cluster_that_can_be_made_has_no_finding_and_nothing_is_changed,
     test_a_quota_that_is_too_small_is_named_with_what_is_needed,
-    test_what_the_cloud_does_not_have_is_said_with_what_it_has,
 )
 
 from wavetank.cli.main import cli
@@ -40,7 +34,6 @@ from wavetank.errors import ProviderError
 
 pytestmark = [*WITH_NOVA, pytest.mark.usefixtures("unreached")]
 
-PROGRAM = Path(__file__).parent / "openstack_killed.py"
 HERE = ["--provider", "openstack", "--region", "RegionOne"]
 HOST = "OS-EXT-SRV-ATTR:host"
 ONE_VOLUME = {"size": "20 GiB"}
@@ -100,14 +93,3 @@ def test_io_nodes_do_not_share_a_host_and_no_valid_host_names_the_flavor_and_lea
     ):
         create(spec_of(nodes={"compute": 1, "io": 2}, storage=ONE_VOLUME))
     assert nova.left() == []
-
-
-@pytest.mark.parametrize(("how", "after"), [("up", 4), ("up", 5), ("down", 1)])
-def test_after_a_kill_nothing_is_left(
-    how: str, after: int, nova_of_all: Emulator, tmp_path: Path
-) -> None:
-    """A key pair, two groups and two servers are made, in this order; the servers are the first to be removed."""
-    (found,) = lines(PROGRAM, how, nova_of_all.url, tmp_path, "nfs", str(after))
-    assert found["left"] == [] and not found["folder"]
-    # the key pair, two groups, a volume, a network with subnet and router, a security group, and a server
-    assert found["left_then"] >= 9

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from fake_host import FakeHost
 from wavetank.cluster.access import (
     AROUND_BYTES,
     Processes,
@@ -18,7 +19,6 @@ from wavetank.cluster.filesystems.nfs.driver import NFS, version_of
 from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.guests.guest import node_links
 from wavetank.cluster.guests.nodes import GuestNodes
-from wavetank.cluster.host import Finished
 from wavetank.cluster.namespaces.nodes import LocalNodes
 from wavetank.cluster.providers.vm import VmProvider
 from wavetank.cluster.spec import ClusterSpec
@@ -150,26 +150,19 @@ def test_what_is_not_brought_up_yet_is_said_before_anything_starts(
     assert findings == [] if said is None else said in findings[0]
 
 
-class _Node:
-    def __init__(self, name: str, address: str, answers: tuple[str, ...] = ()) -> None:
-        self.name, self.address = name, address
-        self.said: list[list[str]] = []
-        self.answers = iter(answers)
-
-    def run(self, argv: list[str], **_: object) -> Finished:
-        self.said.append(argv)
-        return Finished(next(self.answers, ""), "", 0.0)
+def _new_once(host: FakeHost, argv: list[str]) -> str:
+    return "new\n" if len(host.ran) == 1 else ""
 
 
 class _Around(LocalNodes):
     def __init__(self, access: str) -> None:
         object.__setattr__(self, "spec", spec(access=access))
-        hosts = {"c1": _Node("c1", "10.77.0.1", ("new\n",)), "io1": _Node("io1", "10.77.0.2")}
+        hosts = {"c1": FakeHost(answer=_new_once), "io1": FakeHost("io1", "10.77.0.2")}
         object.__setattr__(self, "hosts", hosts)
 
 
-def nodes(access: str, hypervisor: Hypervisor = "uml") -> tuple[GuestNodes, _Node]:
-    guest, around = _Node("c1", "10.77.0.1"), _Around(access)
+def nodes(access: str, hypervisor: Hypervisor = "uml") -> tuple[GuestNodes, FakeHost]:
+    guest, around = FakeHost(), _Around(access)
     hosts: Any = {**around.hosts, "c1": guest}
     return GuestNodes(around, hosts, hypervisors.Choice(hypervisor, "asked for"), 0), guest
 
@@ -187,8 +180,8 @@ def test_passed_through_the_node_around_a_guest_mounts_by_an_address_of_its_own(
     found.show("/wavetank")
     found.see("/wavetank")
     found.hide("/wavetank")
-    assert how in guest.said[0][2]
-    assert "umount" not in guest.said[1][2] and "umount" in guest.said[2][2]
+    assert how in guest.ran[0][2]
+    assert "umount" not in guest.ran[1][2] and "umount" in guest.ran[2][2]
     assert "address add 10.77.0.128/24 dev guest" in node_links("10.77.0.128")
     assert "/24 dev guest" not in node_links()
 
@@ -198,11 +191,11 @@ def test_a_volume_is_a_file_of_the_file_system_and_gets_a_file_system_of_its_own
     found.show("/wavetank")
     found.hide("/wavetank")
     found.show("/wavetank")
-    (around,) = (host for host in found.outside.values() if isinstance(host, _Node))
+    (around,) = (host for host in found.outside.values() if isinstance(host, FakeHost))
     size = str(460 * 2**20)  # nine tenths of the server's storage, in whole MiB
     asked = ["/wavetank/.wavetank-volume-c1", size]
-    assert [argv[4:] for argv in around.said] == [asked, asked]
-    made, mounted, hidden, again = guest.said
+    assert [argv[4:] for argv in around.ran] == [asked, asked]
+    made, mounted, hidden, again = guest.ran
     assert made[0] == "mkfs.xfs" and made[-1] == "/run/wavetank-volume"
     assert mounted == again and mounted[4:] == ["/wavetank", "xfs"]
     assert "umount" in hidden[2]
@@ -214,7 +207,7 @@ def test_guests_that_mount_themselves_see_nothing_of_the_nodes_around_them(acces
     found, guest = nodes(access)
     found.show("/wavetank")
     found.hide("/wavetank")
-    assert found.outside == {} and guest.said == []
+    assert found.outside == {} and guest.ran == []
 
 
 def test_caches_of_a_client_around_a_guest_fit_into_what_the_node_has_beside_it() -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import configparser
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from fake_host import FakeHost
 from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.cephfs import client_options, clients, options
 from wavetank.cluster.filesystems.cephfs.driver import CephFS
-from wavetank.cluster.host import Finished
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import FileSystemError, RemoteCommandError
+from wavetank.errors import FileSystemError
 
 KIB, MIB = 2**10, 2**20
 
@@ -215,21 +214,15 @@ def test_the_kernels_client_is_refused_where_nodes_share_this_machines_kernel() 
     assert "no option of ceph-fuse" in wrong(mount_options={"rsize": 65536})
 
 
-class Guest:
-    """Answers by the first two words of a command; an error of this status where there is none."""
+def guest_with(has_module: bool) -> FakeHost:
+    """A guest whose kernel has the module ceph, or not."""
 
-    name = "c1"
+    def answer(host: FakeHost, argv: list[str]) -> str | None:
+        if argv[-1] == clients.LOAD_CLIENT and not has_module:
+            return None
+        return "6.1.176\n" if argv[0] == "uname" else ""
 
-    def __init__(self, has_module: bool, mounted: str = "") -> None:
-        self.has_module, self.mounted = has_module, mounted
-        self.ran: list[str] = []
-
-    def run(self, argv: Sequence[str], **_: Any) -> Finished:
-        self.ran.append(argv[0] if argv[0] != "mount" else " ".join(argv))
-        if argv[-1] == clients.LOAD_CLIENT and not self.has_module:
-            raise RemoteCommandError("c1", argv, 1, "")
-        stdout = {"cat": f"a {self.mounted} rw 0 0\n" if self.mounted else "", "uname": "6.1.176\n"}
-        return Finished(stdout.get(argv[0], ""), "", 0.0)
+    return FakeHost(answer=answer)
 
 
 def test_a_guest_without_the_module_mounts_by_fuse_unless_the_kernel_is_asked_for() -> None:
@@ -237,10 +230,13 @@ def test_a_guest_without_the_module_mounts_by_fuse_unless_the_kernel_is_asked_fo
     for has_module, asked, ran in (
         (True, None, by_kernel), (False, None, "ceph-fuse"), (True, "fuse", "ceph-fuse"), (True, "kernel", by_kernel),
     ):  # fmt: skip
-        guest = Guest(has_module)
+        guest = guest_with(has_module)
         of = in_guests(options={} if asked is None else {"client": asked})
         clients.mount(Site(of, (), (guest,), "/storage"), "10.0.0.1", "/at")
-        assert guest.ran[-2:] == [ran, "ls"]
-    asks = Site(in_guests(options={"client": "kernel"}), (), (Guest(False),), "/storage")
+        *_, mounted, seen = guest.ran
+        assert (" ".join(mounted) if mounted[0] == "mount" else mounted[0]) == ran and seen[
+            0
+        ] == "ls"
+    asks = Site(in_guests(options={"client": "kernel"}), (), (guest_with(False),), "/storage")
     with pytest.raises(FileSystemError, match="on c1: its kernel has no module ceph"):
         clients.mount(asks, "10.0.0.1", "/at")

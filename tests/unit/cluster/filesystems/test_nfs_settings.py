@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from fake_host import FakeHost
 from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.nfs import driver as nfs
 from wavetank.cluster.filesystems.nfs import kernel_server
@@ -17,9 +17,7 @@ from wavetank.cluster.filesystems.nfs_export.exports import (
     export_block,
     most_specific_first,
 )
-from wavetank.cluster.host import Finished
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import RemoteCommandError
 
 
 def spec(**file_system: Any) -> ClusterSpec:
@@ -48,30 +46,16 @@ def test_the_server_listens_on_the_clusters_own_network_only() -> None:
     assert "Path = /storage/export;" in text
 
 
-class Recorder:
-    """A host that only notes what it is asked to run, and has no NFS server before ganesha is started."""
-
-    name, address = "io1", "10.77.0.3"
-
-    def __init__(self) -> None:
-        self.words: list[str] = []
-
-    def run(self, argv: Sequence[str], **_: object) -> Finished:
-        self.words += argv
-        if "100003" in argv and "ganesha.nfsd" not in self.words:
-            raise RemoteCommandError(self.name, argv, 1, "not registered")
-        return Finished("", "", 0.0)
-
-    def start(self, argv: Sequence[str], **_: object) -> None:
-        self.words += argv
-
-
 def test_a_servers_own_configuration_is_left_alone() -> None:
     # it may be a real host of somebody's, by provider ssh or null
-    server = Recorder()
+    def answer(host: FakeHost, argv: list[str]) -> str | None:
+        return None if "100003" in argv and not host.started else ""
+
+    server = FakeHost("io1", "10.77.0.3", answer)
     nfs.NFS().install(Site(spec(), (server,), (), "/storage"))  # type: ignore[arg-type]
-    assert "ganesha.nfsd" in server.words
-    assert not [word for word in server.words if "/etc" in word]
+    words = [word for argv in (*server.ran, *server.started) for word in argv]
+    assert "ganesha.nfsd" in words
+    assert not [word for word in words if "/etc" in word]
 
 
 def test_expert_options_reach_their_blocks() -> None:

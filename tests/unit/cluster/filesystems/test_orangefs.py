@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from fake_host import FakeHost
 from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.orangefs import config
 from wavetank.cluster.filesystems.orangefs import driver as orangefs
-from wavetank.cluster.host import Finished
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import FileSystemError, RemoteCommandError
+from wavetank.errors import FileSystemError
 
 # What pvfs2-viewdist 2.10.0 says of a file in two strips.
 VIEWDIST = """dist_name = simple_stripe
@@ -27,36 +27,6 @@ Datafile 1 - tcp://10.77.0.3:3334, handle: 4611686018427387904 (4000000000000000
 """
 
 
-class FakeHost:
-    """Writes down what it is told to run."""
-
-    def __init__(self, name: str, address: str, answers: Mapping[str, str] | None = None) -> None:
-        self.name, self.address = name, address
-        self.ran: list[list[str]] = []
-        self.started: list[list[str]] = []
-        self.stdin: dict[str, str] = {}
-        self._answers = answers or {}
-
-    def run(self, argv: Sequence[str], *, timeout_s: float = 60.0, env: Mapping[str, str] | None = None,
-            stdin: str = "") -> Finished:  # fmt: skip
-        self.ran.append(list(argv))
-        if stdin:
-            self.stdin[argv[1].partition("=")[2]] = stdin
-        name = Path(argv[0]).name
-        if name not in self._answers and name.startswith("pvfs2-view"):
-            raise RemoteCommandError(self.name, argv, 1, "not a file")
-        return Finished(self._answers.get(name, ""), "", 0.0)
-
-    def start(self, argv: Sequence[str], *, log: str, env: Mapping[str, str] | None = None) -> None:
-        self.started.append(list(argv))
-
-    def put(self, source: Path, destination: str) -> None:
-        raise NotImplementedError
-
-    def get(self, source: str, destination: Path) -> None:
-        raise NotImplementedError
-
-
 def spec(nodes: dict[str, int] | None = None, **file_system: Any) -> ClusterSpec:
     return ClusterSpec.model_validate({
         "name": "lab", "instance": {"name": "x"}, "nodes": nodes or {"compute": 1, "io": 2, "head": 1},
@@ -65,8 +35,12 @@ def spec(nodes: dict[str, int] | None = None, **file_system: Any) -> ClusterSpec
 
 
 def site(asked: ClusterSpec, answers: Mapping[str, str] | None = None) -> Site:
+    def answer(host: FakeHost, argv: list[str]) -> str | None:
+        name = Path(argv[0]).name
+        return {"pvfs2-viewdist": None, **(answers or {})}.get(name, "")
+
     hosts = {
-        name: FakeHost(name, f"10.77.0.{i + 1}", answers)
+        name: FakeHost(name, f"10.77.0.{i + 1}", answer)
         for i, name in enumerate(asked.node_names())
     }
     pick = lambda names: tuple(hosts[name] for name in names)  # noqa: E731
@@ -182,7 +156,7 @@ def test_servers_make_their_storage_and_stay_in_the_foreground() -> None:
         *libraries,
         "/opt/orangefs/bin/pvfs2-check-server", "-h", "10.77.0.3", "-f", "orangefs", "-n", "tcp", "-p", "3334",
     ]  # fmt: skip
-    assert server.stdin[orangefs.CONFIGURATION] == orangefs.configuration(where)
+    assert server.written[orangefs.CONFIGURATION] == orangefs.configuration(where)
 
 
 def test_clients_mount_through_fuse_from_the_metadata_server() -> None:
@@ -197,7 +171,7 @@ def test_clients_mount_through_fuse_from_the_metadata_server() -> None:
         "fs_spec=tcp://10.77.0.4:3334/orangefs,allow_other,noatime,max_read=65536",
     ]  # fmt: skip
     assert (
-        client.stdin[orangefs.TAB]
+        client.written[orangefs.TAB]
         == "tcp://10.77.0.4:3334/orangefs /wavetank pvfs2 defaults,noauto 0 0\n"
     )
 
