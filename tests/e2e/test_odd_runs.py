@@ -29,60 +29,6 @@ def odd(tmp_path: Path, wavetank: Run) -> OddRun:
     return run
 
 
-def test_handles_that_overlap_keep_their_positions(odd: OddRun, wavetank: Run) -> None:
-    where = odd("overlap")
-    wavetank("model", "odd.trace", "-o", "odd.json", cwd=where)
-    first, second = Model.read(where / "odd.json").phases
-    # Each open has its own position: displacements are its request sizes.
-    assert [(m.handle, m.rs, m.disp) for m in first.pattern] == [
-        (0, 100, 100),
-        (1, 50, 50),
-        (2, 70, 70),
-    ]
-    assert first.ph_nrep == 10
-    assert [(m.iop_type, m.handle, m.rs) for m in second.pattern] == [("write", 0, 100)]
-    assert (second.offset[0].c, second.ph_nrep) == (1000, 5)  # type: ignore[union-attr]
-    wavetank("kernel", "odd.json", "-o", "odd.kernel.json", cwd=where)
-    assert "Exact." in wavetank("fidelity", "odd.kernel.json", "odd.json", cwd=where).stdout
-
-
-def test_offsets_beyond_two_to_the_53rd_stay_exact(odd: OddRun, wavetank: Run) -> None:
-    file = Path("/dev/shm/wavetank-odd.out")  # of tmpfs, whose files may be so long
-    try:
-        where = odd("far", str(file), "--include", str(file))
-    except AssertionError:
-        pytest.skip("/dev/shm takes no file of 8 PiB")
-    finally:
-        file.unlink(missing_ok=True)
-    first = 2**53 + 1  # 9,007,199,254,740,993: as a double it is ...992
-    wavetank("model", "odd.trace", "-o", "odd.json", cwd=where)
-    (phase,) = Model.read(where / "odd.json").phases
-    (offset,) = phase.offset
-    assert (offset.function, offset.c, offset.b) == ("linear", first, 101)  # type: ignore[union-attr]
-    shown = json.loads(wavetank("show", "odd.json", "--format", "json", cwd=where).stdout)
-    ((place,),) = [row["offset"] for row in shown["phases"]]
-    assert (place["function"], place["c"], place["b"]) == ("linear", first, 101)
-    assert shown["files"][0]["file_size"] == first + 9 * 101 + 100
-    wavetank("plot", "odd.json", "-o", "plots", cwd=where)
-    assert "8 PiB" in (where / "plots" / "spatial.svg").read_text()
-
-
-def test_operations_of_no_length_are_told_and_count_nowhere(odd: OddRun, wavetank: Run) -> None:
-    where = odd("zero")
-    shown = wavetank("model", "odd.trace", "-o", "odd.json", cwd=where).stdout
-    (phase,) = Model.read(where / "odd.json").phases
-    assert (phase.ph_nrep, phase.ph_weight) == (5, 50)
-    for call in ("read", "write", "pwrite"):
-        assert f"{call} (moves nothing) 5" in shown
-
-
-def test_a_run_that_moved_nothing_is_a_model_of_calls(odd: OddRun, wavetank: Run) -> None:
-    where = odd("nothing")
-    made = wavetank("model", "odd.trace", "-o", "odd.json", cwd=where)
-    assert "Metadata only: no data is moved" in made.stdout
-    assert json.loads((where / "odd.json").read_text())["phases"] == []
-
-
 def test_clocks_of_processes_that_differ_by_an_hour_change_no_phase(
     tmp_path: Path, wavetank: Run
 ) -> None:

@@ -105,38 +105,6 @@ def test_in_a_narrow_window_no_name_of_a_cell_lies_over_the_next_one(page, windo
     assert page.execute_script(OVER_THE_NEXT) == []  # the cell grows with its name
 
 
-def test_at_1400_pixels_no_table_has_to_be_moved_sideways(page, window) -> None:
-    page.refresh()
-    window(1400)
-    page.execute_script(OPEN_ALL)
-    wide = """return [...document.querySelectorAll('main .scroll')].filter(
-      each => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1).map(each => each.closest('.table').id);"""
-    assert page.execute_script(wide) == []
-
-
-def test_what_is_cut_off_is_found(page, window) -> None:
-    page.refresh()
-    window(400)
-    page.execute_script(
-        """const wide = document.createElement('p');
-           wide.style.width = '700px';
-           wide.textContent = 'a wide one';
-           const hidden = document.createElement('p');
-           hidden.style = 'width: 90px; overflow: hidden; white-space: nowrap';
-           hidden.textContent = 'words that nobody can read to their end';
-           document.querySelector('main').prepend(wide, hidden);
-           const words = document.querySelector('main svg.plot text');
-           words.setAttribute('transform', 'translate(-500 0)');"""
-    )
-    wide, _, found = page.execute_script(CUT_OFF)
-    assert wide > 400
-    assert {each.partition(":")[0] for each in found} == {
-        "beyond the window",
-        "hidden",
-        "beyond its plot",
-    }
-
-
 def keys(page, text: str) -> None:
     from selenium.webdriver import ActionChains
 
@@ -251,13 +219,3 @@ def test_no_heading_and_no_header_of_a_table_is_left_alone_at_the_end_of_a_page(
     rows = header_rows(found)
     assert len(rows) > 10
     assert [pages for pages in rows if pages[0] != pages[1]] == []
-
-
-def test_a_heading_that_is_left_alone_is_found(page) -> None:
-    page.refresh()
-    page.execute_script(
-        """const apart = document.createElement('style');
-           apart.textContent = '@media print {h3 {break-after: page !important}}';
-           document.head.append(apart);"""
-    )
-    assert len(orphans(printed(page, 8.27, 11.69), "H3")) > 10

@@ -95,16 +95,6 @@ def test_an_fsync_of_the_application_is_io_time(tmp_path, monkeypatch):
     assert io.total_s >= phases_time_s(result.phases) + 0.2  # which no phase holds
 
 
-def test_a_kernel_that_moves_no_data_has_an_io_time(tmp_path, monkeypatch):
-    slowly(monkeypatch, tmp_path, "rename", 100)
-    files = [km.model_file(1, "/s/a", 0), km.model_file(2, "/s/b", 0)]
-    steps = (opened(), call("close"), call("stat"), *renamed(1, 2))
-    made = km.model(1, files, [], [Program(ranks=(0,), steps=steps)])
-    io = io_of(replay(made, tmp_path, "none")[0])
-    assert io.metadata_s >= 0.1
-    assert io.total_s == io.metadata_s
-
-
 def test_ranks_that_write_one_after_the_other_take_the_sum(tmp_path, monkeypatch):
     slowly(monkeypatch, tmp_path, "pwrite", 300)
     before, after = (DataStep(ph_id=1, n=1), SyncStep(communicator=0)), (SyncStep(communicator=0), DataStep(ph_id=2, n=1))  # fmt: skip
@@ -235,21 +225,6 @@ def test_the_flush_at_the_end_asks_for_each_file_once(tmp_path):
     calls = [line for line in (tmp_path / "calls").read_text().splitlines() if "fsync(" in line]
     for n in range(1, 6):
         assert sum(f"/out-{n}>" in line for line in calls) == 1
-
-
-def test_a_pipe_cannot_be_flushed_and_is_told(tmp_path):
-    root = tmp_path / "root"
-    root.mkdir()
-    os.mkfifo(root / "f")
-    made = km.model(
-        1, [km.model_file(1, "/s/f", SIZE)],
-        [km.phase(1, 1, (0,), 1, [km.member("write", SIZE, SIZE)], [km.linear(b=SIZE)])],
-        [Program(ranks=(0,), steps=(opened(), DataStep(ph_id=1, n=1), call("close")))],
-    )  # fmt: skip
-    result, _ = replay(
-        made, tmp_path, "none", ReplayOptions(flush="end", timeout_s=HANG_S), prepare=False
-    )
-    assert io_of(result).not_on_disk_bytes == SIZE
 
 
 def test_a_file_that_was_renamed_is_flushed_under_its_new_name(tmp_path):

@@ -61,35 +61,6 @@ def test_a_static_program_is_refused_before_it_runs(tmp_path: Path, flag: str) -
     assert not (tmp_path / "t").exists()
 
 
-def test_a_go_program_is_known_by_its_sections(tmp_path: Path) -> None:
-    """Of the Go compiler's mark, put into a C program: what is looked at is the name of the section."""
-    from wavetank.trace.elf import is_go, is_static
-
-    need("libwavetank-trace.so", "gcc", "objcopy")
-    program = compile_c("raw_calls.c", tmp_path / "program")
-    assert not is_go(program)
-    marked = tmp_path / "marked"
-    (tmp_path / "mark").write_bytes(b"\xff Go buildinf:")
-    subprocess.run(
-        ["objcopy", "--add-section", f".go.buildinfo={tmp_path / 'mark'}", str(program), str(marked)],
-        check=True, timeout=HANG_S,
-    )  # fmt: skip
-    assert is_go(marked)
-    assert not is_static(marked)
-
-
-def test_setuid_to_somebody_else_is_known(tmp_path: Path) -> None:
-    from wavetank.trace.elf import is_privileged
-
-    program = tmp_path / "program"
-    shutil.copy("/bin/true", program)
-    assert not is_privileged(program)
-    program.chmod(0o4755)
-    assert not is_privileged(program)  # our own: the loader keeps LD_PRELOAD
-    if os.geteuid() != 0:  # root's rights cannot be raised
-        assert is_privileged(Path(shutil.which("su") or "/bin/su"))
-
-
 @pytest.fixture
 def open_folder() -> Iterator[Path]:
     """A folder that every user may write into, which pytest's own are not."""
@@ -209,17 +180,6 @@ def test_a_program_that_keeps_the_library_and_not_the_folder_is_named(
     need("libwavetank-trace.so", "cp")
     script = 'echo word > a; env -i LD_PRELOAD="$LD_PRELOAD" cp a b'
     trace = run_traced(["sh", "-c", script], tmp_path, monkeypatch)
-    assert names_in(trace.warnings, "LD_PRELOAD") == ["cp"]
-
-
-def test_a_program_that_is_started_many_times_is_named_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    need("libwavetank-trace.so", "gcc")
-    starts = compile_c("starts.c", tmp_path / "starts")
-    (tmp_path / "a").write_text("word")
-    one = f"{starts} spawn /bin/cp a b"
-    trace = run_traced(["sh", "-c", f"{one}; {one}; {one}"], tmp_path, monkeypatch)
     assert names_in(trace.warnings, "LD_PRELOAD") == ["cp"]
 
 

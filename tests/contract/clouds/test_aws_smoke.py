@@ -79,15 +79,6 @@ def test_nothing_is_made_without_a_typed_yes(aws: Emulator, answer: str) -> None
     assert aws.made() == []
 
 
-@pytest.mark.usefixtures("recorders")
-def test_a_region_without_prices_is_refused_by_name_before_anything_is_asked(aws: Emulator) -> None:
-    done = smoke_aws("yes\n", "--region", "eu-west-1")
-    assert done.exit_code == 1
-    assert "eu-west-1" in str(done.exception) and "cloud.prices" in str(done.exception)
-    assert "Type 'yes'" not in done.output
-    assert aws.made() == []
-
-
 def test_a_measurement_that_fails_leaves_nothing_and_says_what_it_cost(
     aws: Emulator, health: list[str]
 ) -> None:

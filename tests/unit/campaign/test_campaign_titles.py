@@ -1,6 +1,5 @@
 """Titles of clusters in a comparison: unique, short, of what differs."""
 
-import itertools
 import json
 
 import pytest
@@ -55,31 +54,9 @@ def test_clusters_that_differ_in_the_disk_have_titles_that_say_so():
     assert titles(*both) == ["NFS, disk 40 MB/s", "NFS, disk 62.5 MB/s"]
 
 
-def test_access_methods_are_in_titles_and_follow_from_the_provider_where_nobody_chose_one():
-    guests = [
-        spec(name, provider="vm", **({"access": access} if access else {}))
-        for name, access in (("all", None), ("same", "virtual"), ("far", "client"))
-    ]
-    assert titles(guests[0], guests[2]) == ["NFS, access virtual", "NFS, access client"]
-    assert turned(guests[0], guests[1]) == []
-    knobs = [knob for knob, _, _ in turned(spec("here"), spec("there", provider="null"))]
-    assert "provider" in knobs and "access" not in knobs
-
-
 def striped(name, size):
     fs = {"kind": "glusterfs", "stripe": {"kind": "sharded", "size": size}}
     return spec(name, nodes={"io": 2}, file_system=fs)
-
-
-def test_what_a_cloud_is_paid_by_is_in_no_title():
-    cloud = {"region": "us-east-1", "ttl": "2 h", "budget": "5 USD"}
-    here = spec("a", provider="aws", cloud=cloud)
-    other = {**cloud, "ttl": "3 h", "budget": "9 USD", "ssh_from": "192.0.2.0/24"}
-    assert turned(here, spec("b", provider="aws", cloud=other)) == []
-    newer = {**cloud, "image": "ubuntu-24.04"}
-    assert turned(here, spec("b", provider="aws", cloud=newer)) == [
-        ("cloud image", "debian-12", "ubuntu-24.04")
-    ]
 
 
 def test_clusters_that_differ_in_the_stripe_size_have_titles_that_say_so():
@@ -104,45 +81,11 @@ def test_what_is_the_same_everywhere_is_not_said():
     ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "title"),
-    [("cephfs", "CephFS"), ("orangefs", "OrangeFS"), ("glusterfs", "GlusterFS"), ("nfs", "NFS")],
-)
-def test_file_systems_are_spelled_as_their_projects_do(kind, title):
-    other = spec("other", file_system={"kind": "none"}, nodes={"io": 0})
-    assert titles(spec("one", file_system={"kind": kind}), other) == [title, "local disks"]
-
-
 def test_an_instance_type_stands_for_all_that_it_brings():
     large = spec("large", instance={"disk_write": "40 MB/s", "memory": "1 GiB"})
     xlarge = spec("xlarge", instance={"name": "c5.xlarge", "vcpus": 4, "disk_write": "80 MB/s"})
     assert titles(large, xlarge) == ["NFS, c5.large", "NFS, c5.xlarge"]
     assert turned(large, xlarge) == [("instance type", "c5.large", "c5.xlarge")]
-
-
-def test_a_disk_of_its_own_is_a_knob_beside_the_instance_type():
-    large = spec("large", storage={"write": "40 MB/s"})
-    xlarge = spec("xlarge", instance={"name": "c5.xlarge"}, storage={"write": "80 MB/s"})
-    assert [each[0] for each in turned(large, xlarge)] == ["instance type", "disk write rate"]
-
-
-def test_one_instance_type_with_two_disks_is_told_by_the_disk():
-    assert turned(disk("a", "40 MB/s"), disk("b", "200 MB/s")) == [
-        ("disk write rate", "40 MB/s", "200 MB/s")
-    ]
-
-
-def test_both_rates_of_a_disk_are_one_knob():
-    def of(rate):
-        return spec(storage={"read": rate, "write": rate})
-
-    assert turned(of("40 MB/s"), of("1.5 GB/s")) == [("disk rate", "40 MB/s", "1.5 GB/s")]
-
-
-def test_an_instance_type_of_the_io_nodes_is_a_knob():
-    own = spec("own", io_instance={"name": "i3.large", "disk_write": "400 MB/s"})
-    assert turned(spec("one"), own) == [("instance type of I/O nodes", "c5.large", "i3.large")]
-    assert titles(spec("one"), own) == ["NFS, I/O nodes c5.large", "NFS, I/O nodes i3.large"]
 
 
 def test_an_option_of_a_file_system_is_told_with_the_file_system():
@@ -168,17 +111,6 @@ def test_a_title_of_a_person_is_kept_and_no_other_gets_it():
     assert titles(mine) == ["NFS"]
 
 
-def test_a_title_does_not_make_another_cluster_of_it():
-    assert spec(title="Ours").sha256() == spec().sha256()
-    assert facts_of(spec(title="Ours")).knobs == facts_of(spec()).knobs
-
-
-@pytest.mark.parametrize("title", ["", "  ", "two\nlines", "x" * 81])
-def test_a_title_is_one_line_of_words(title):
-    with pytest.raises(ValueError, match="title"):
-        spec(title=title)
-
-
 def campaign(folder, first, second):
     """A campaign file on two clusters of these bodies."""
     abyss_kernel().write(folder / "k.json")
@@ -198,12 +130,6 @@ def test_a_title_that_two_clusters_have_is_refused(tmp_path):
     path = campaign(tmp_path, {"title": "Ours"}, {"title": "Ours"})
     with pytest.raises(SpecError, match=r"clusters one and two have the same title 'Ours'"):
         load_campaign(read_campaign(path), tmp_path, read_cluster)
-
-
-def test_the_clusters_of_a_campaign_have_different_titles(tmp_path):
-    path = campaign(tmp_path, {"storage": {"size": "1 GiB"}}, {"storage": {"size": "2 GiB"}})
-    loaded = load_campaign(read_campaign(path), tmp_path, read_cluster)
-    assert [each.title for each in loaded.clusters] == ["NFS, storage 1 GiB", "NFS, storage 2 GiB"]
 
 
 def test_a_file_in_two_layouts_with_a_title_has_two_titles(tmp_path):
@@ -275,7 +201,7 @@ def cluster_sets(draw):
     return facts
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cluster_sets(), st.randoms())
 def test_titles_are_unique_and_do_not_depend_on_the_order(facts, chance):
     named = {each.name: each.title for each in with_titles(facts)}
@@ -285,17 +211,6 @@ def test_titles_are_unique_and_do_not_depend_on_the_order(facts, chance):
         assert each.own_title in (None, named[each.name])
     chance.shuffle(facts)
     assert {each.name: each.title for each in with_titles(facts)} == named
-
-
-@settings(max_examples=300, deadline=None)
-@given(cluster_sets())
-def test_clusters_whose_specifications_say_the_same_have_no_knob_that_differs(facts):
-    for first, second in itertools.combinations(facts, 2):
-        same = first.knobs.values == second.knobs.values
-        assert not (same and differences(first.knobs, second.knobs))
-        back = [(d.knob, d.after, d.before) for d in differences(second.knobs, first.knobs)]
-        there = [(d.knob, d.before, d.after) for d in differences(first.knobs, second.knobs)]
-        assert sorted(there) == sorted(back)
 
 
 def test_a_baseline_that_is_no_cluster_is_refused_with_their_names(tmp_path):

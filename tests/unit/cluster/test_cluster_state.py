@@ -21,7 +21,6 @@ from wavetank.cluster.state import (
     directory_of,
     is_alive,
     start_ticks,
-    state_root,
     this_process,
 )
 from wavetank.errors import ClusterError, SpecError
@@ -43,11 +42,6 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
-def test_the_state_directory_is_the_one_that_is_named(state: Path) -> None:
-    assert state_root() == state
-    assert directories() == []
-
-
 def test_a_name_is_claimed_once() -> None:
     directory_of("lab").claim()
     with pytest.raises(ClusterError, match="a cluster named lab exists already"):
@@ -67,14 +61,6 @@ def test_a_later_process_of_the_same_number_is_no_owner() -> None:
     me = this_process()
     assert is_alive(me)
     assert not is_alive(Owner(pid=me.pid, start_ticks=me.start_ticks - 1))
-
-
-def test_a_dead_process_has_no_start() -> None:
-    child = subprocess.Popen(["true"])
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # a zombie
-    assert start_ticks(child.pid) is None
-    child.wait()
-    assert start_ticks(child.pid) is None
 
 
 def test_a_cluster_that_a_living_process_brings_up_is_not_taken_down_under_it() -> None:

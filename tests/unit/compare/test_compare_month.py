@@ -35,17 +35,6 @@ def test_storage_stays_with_the_servers():
     assert month.runs_alone.median == pytest.approx(200 * 7 * 0.42)
 
 
-def test_more_runs_than_a_month_has_hours_do_not_fit():
-    assert month_of(costed(), 365).fits and not month_of(costed(), 366).fits
-
-
-def test_what_is_not_known_stays_unknown():
-    unknown = month_of(costed(TRACED.model_copy(update={"elapsed_s": None})), 10)
-    assert (unknown.runs_alone, unknown.servers_up, unknown.fits) == (None, None, None)
-    assert month_of(costed(staying_per_h=None), 10).servers_up is None
-    assert month_of(configuration("nfs", [1.0]), 10) is None
-
-
 def test_one_unit_of_the_currency_pays_for_so_many_runs():
     runs = configuration("nfs", [1.0, 2.0, 4.0], costs=[0.1, 0.2, 0.4]).cost.runs_per_unit
     assert (runs.median, runs.low, runs.high) == pytest.approx((5.0, 2.5, 10.0))

@@ -52,12 +52,6 @@ def test_each_share_is_its_median_and_the_busiest_node_the_most_frequent_one():
     assert found.span_s == 1.0
 
 
-def test_too_short_in_most_repetitions_is_too_short():
-    assert use_of([writes(1.0), None, None]).bottleneck.verdict == "too short"
-    assert use_of([writes(1.0), None]).bottleneck.verdict == "too short"
-    assert use_of([writes(1.0), writes(1.0), None]).bottleneck.name == "disk write of io1"
-
-
 def kernel():
     return Kernel(
         provenance=PROVENANCE, application="a", model_sha256="0" * 64, n_ranks=1,
@@ -178,11 +172,6 @@ def test_advice_says_that_cephfs_buffers_no_file_that_several_nodes_write(mappin
     assert "CephFS brings" not in sentences(first, other, shared=shared)[-1]
 
 
-def test_a_configuration_that_is_not_told_apart_from_the_best_needs_no_explanation():
-    slow = with_use("CephFS", 15.7, writes(0.06))
-    assert len(sentences(with_use("NFS", 2.1, writes(0.9)), slow, ties=(slow.id,))) == 1
-
-
 def test_advice_says_where_the_emulation_was_the_limit():
     machine = resource("processors", "machine", 1.0, "machine", limit=2.0, unit="cores")
     busy = with_use("NFS", 1.0, use(machine, other_cores=1.25))
@@ -191,12 +180,3 @@ def test_advice_says_where_the_emulation_was_the_limit():
     assert sentence.startswith(
         "The processors of this machine were full (up to 1.2 cores for other work) on NFS with 1PxCN: "
     )
-
-
-@pytest.mark.parametrize("found", [None, use_of([None])])
-def test_where_nothing_is_known_nothing_is_advised(found):
-    unknown = configuration("NFS", [1.0])
-    if found is not None:
-        known = ConfigurationUse(whole=found, outside=found, n_repetitions=1)
-        unknown = unknown.model_copy(update={"use": known})
-    assert sentences(unknown) == []

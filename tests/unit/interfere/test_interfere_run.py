@@ -6,7 +6,6 @@ from interfere_fakes import LIMIT, FairPerformer, StudyDeployer, plan_of, run, s
 from measure_fakes import Watch
 
 from wavetank.campaign.results_folder import open_store
-from wavetank.interfere.tables import all_study_tables
 
 SWEEP = {"group": "bg", "values": [0, 0.05, 0.2, 0.5, 1, 2]}
 
@@ -58,12 +57,6 @@ def test_a_study_on_a_machine_with_other_work_says_so(tmp_path):
     (disturbed,) = [each for each in runs if each.findings]
     assert disturbed.findings == ("other work on the machine disturbed a measurement",)
     assert disturbed.load.busy_before == 0.6
-
-
-def test_a_study_on_a_quiet_machine_says_nothing_of_it(tmp_path):
-    said = spec()
-    _, comparison, *_ = run(said, plan_of(said), tmp_path, watch=Watch())
-    assert not [note for note in comparison.notes if "Other work" in note]
 
 
 def test_pairs_make_a_matrix(tmp_path):
@@ -179,16 +172,6 @@ def test_a_start_that_never_is_together_leaves_a_finding(tmp_path):
         assert "ranks started 20.0 ms apart" in setting.findings[0]
 
 
-def test_every_table_has_a_value_for_each_column(tmp_path):
-    said = spec(intervals=SWEEP, start_offsets={"group": "bg", "values": [0, 1]})
-    _, comparison, *_ = run(said, plan_of(said), tmp_path)
-    tables = all_study_tables(comparison, comparison.interference)
-    assert {t.title for t in tables} >= {"Rates", "Time of an object", "Slowdown", "Advice"}
-    for table in tables:
-        assert {len(row) for row in table.rows} == {len(table.columns)}
-        assert {tuple(row) for row in table.records()} == {table.keys}
-
-
 def test_reads_beyond_the_limits_leave_a_finding(tmp_path):
     class SlowNetwork(StudyDeployer):
         def up(self, cluster):
@@ -204,19 +187,6 @@ def test_reads_beyond_the_limits_leave_a_finding(tmp_path):
     # 40 MB/s on two nodes of 10 MB/s each.
     assert all("what it read was in its own memory" in s.findings[0] for s in alone)
     assert any(note.startswith("fg alone on a, 1PxCN: fg read at") for note in comparison.notes)
-
-
-def test_advice_prefers_runs_with_an_interval_to_single_ones(tmp_path):
-    said = spec(
-        clusters=["a.yaml", "b.yaml"],
-        pairs=True,
-        start_offsets={"group": "bg", "values": [0]},
-    )
-    plan = plan_of(said, facts("a", n_compute=4), facts("b", n_compute=4))
-    _, comparison, *_ = run(said, plan, tmp_path)
-    for remedy in comparison.interference.remedies:
-        assert remedy.slowdown_before.low is not None
-        assert remedy.slowdown_after.low is not None
 
 
 def test_the_hints_of_a_cluster_reach_every_groups_ranks(tmp_path):
@@ -238,15 +208,3 @@ def test_the_hints_of_a_cluster_reach_every_groups_ranks(tmp_path):
     _, _, performer, *_ = run(said, plan_of(said), tmp_path, Remembers(), WithHints())
     # each of two groups alone, and both together
     assert performer.seen == ({"ROMIO_HINTS": "/wavetank.mpi-hints"},) * 4
-
-
-def test_a_parting_point_says_the_measured_values_around_it(tmp_path):
-    said = spec(intervals=SWEEP)
-    _, comparison, *_ = run(said, plan_of(said), tmp_path)
-    found = [each for each in comparison.interference.divergences if each.at is not None]
-    assert found
-    for each in found:
-        assert each.measured_below <= each.at < each.measured_above
-        if each.over == "interval":
-            around = SWEEP["values"].index(each.measured_below)
-            assert SWEEP["values"][around + 1] == each.measured_above

@@ -195,15 +195,6 @@ def test_the_null_launcher_starts_one_process(tmp_path: Path) -> None:
         one.command(Job(("./app",), 2), tmp_path)
 
 
-@pytest.mark.parametrize("name", sorted(LAUNCHERS))
-def test_every_registered_launcher_keeps_the_protocol(name: str) -> None:
-    one = launcher(name)
-    assert one.name == name
-    assert one.mpi_family in {"openmpi", "mpich", None}
-    assert one.available() is None or isinstance(one.available(), str)
-    assert not one.recognises([])
-
-
 def test_an_unknown_launcher_is_refused_with_those_that_are_known() -> None:
     with pytest.raises(UsageError, match="openmpi"):
         launcher("aprun")

@@ -9,7 +9,6 @@ from wavetank.measure.characterise import (
     Effort,
     characterise,
     peaks_of,
-    request_sizes,
     shortfalls,
 )
 from wavetank.measure.fio import read_fio
@@ -131,21 +130,6 @@ def test_the_quick_part_for_peaks_reads_cold_and_touches_nothing_else():
     assert (found.network, found.metadata) == ((), ())
 
 
-def test_limits_are_shown_with_what_was_measured():
-    checks = {(c.node, c.what): c for c in measured().limits}
-    assert checks["io1", "disk read"].within
-    assert not checks["io1", "disk write"].within  # 90 MB/s where 50 were asked
-    assert checks["io1", "network"].measured_bytes_per_s == 120 * MB
-
-
-def test_a_file_that_passes_in_one_burst_says_nothing_of_a_limit():
-    # fio answers with 64 MB, which a limit of 1 GB/s lets through in 0.064 s.
-    on = cluster(n_io=1)
-    on.limits = lambda: {"io disk read": "1.0 GB/s by blkio"}
-    (check,) = measured(on).limits
-    assert (check.what, check.measured_bytes_per_s, check.within) == ("disk read", None, None)
-
-
 def test_nothing_is_left_behind():
     on = cluster()
     measured(on)
@@ -157,46 +141,6 @@ def test_requests_that_a_file_system_has_no_room_for_are_left_out_and_said():
     found = measured(sizes=(4096, 2**40))
     assert {each.rs for each in found.storage} == {4096}
     assert "io1 /storage: requests of 1.0 TiB were left out: it has 4.0 GiB free" in found.notes
-
-
-def test_requests_that_a_node_has_no_memory_for_are_left_out_and_said():
-    # A request is a buffer of fio: with 2 GiB at most a quarter, 512 MiB.
-    on = cluster(n_io=1)
-    on.limits = lambda: {**LIMITS, "io memory": "2.0 GiB by cgroup"}
-    found = measured(on, sizes=(2**20, 2**30))
-    assert {each.rs for each in found.storage if each.where == "local"} == {2**20}
-    assert {each.rs for each in found.storage if each.where == "global"} == {2**20, 2**30}
-    assert any("io1" in note and "2.0 GiB of memory" in note for note in found.notes)
-
-
-def test_a_request_above_the_test_file_has_a_file_of_its_own_size():
-    on = cluster(n_io=1)
-    measured(on, sizes=(2**30,))
-    assert {part for entry in on.log for part in entry if part.startswith("--size=")} == {
-        f"--size={2**30}"
-    }
-
-
-def test_a_mount_that_does_not_know_its_room_has_that_of_its_servers():
-    on = cluster()
-    on.compute_hosts[0].free_blocks = 0
-    found = measured(on, sizes=(4096, 2**40))
-    assert {each.rs for each in found.storage if each.where == "global"} == {4096}
-    assert any(
-        note.startswith("c1") and "8.0 GiB free" in note for note in found.notes
-    )  # two of 4 GiB
-
-
-def test_temporary_storage_of_compute_nodes_is_measured_and_is_no_part_of_the_peak():
-    on = cluster(n_io=1)
-    on.scratch_path = "/scratch"
-    on.limits = lambda: {**LIMITS, "compute scratch read": "100.0 MB/s by blkio"}
-    found = measured(on, sizes=(4096,))
-    scratch = {each.node for each in found.storage if each.where == "scratch"}
-    assert scratch == {"c1", "c2"}
-    assert found.peak("read") == 100 * MB  # of io1 alone
-    assert {c.node for c in found.limits if c.what == "scratch read"} == {"c1", "c2"}
-    assert {m.node for m in found.metadata if m.where == "scratch"} == {"c1", "c2"}
 
 
 def test_the_network_is_measured_both_ways():
@@ -221,21 +165,11 @@ def test_without_iperf3_the_network_is_not_measured_and_that_is_said():
     assert found.network == () and "iperf3" in found.notes[0]
 
 
-def test_without_fio_nothing_can_be_measured():
-    with pytest.raises(MeasurementError, match="apt-get install fio"):
-        measured(cluster(without=("fio",)))
-
-
 def test_an_instance_below_the_users_need_is_discarded_with_the_reason():
     found = measured()
     (why,) = shortfalls(found, [Requirement("read", 150 * MB)])
     assert "c3.2xlarge is discarded: io1: read 100.0 MB/s is below 150.0 MB/s" in why
     assert shortfalls(found, [Requirement("read", 100 * MB), Requirement("network", MB)]) == []
-
-
-def test_only_request_sizes_that_carry_bytes_are_worth_measuring():
-    # The writes of 4096 B are 80 kB of 54 MB.
-    assert request_sizes(abyss_kernel()) == (8191,)
 
 
 def test_a_characterisation_survives_its_file(tmp_path):

@@ -29,17 +29,6 @@ def test_phases_with_small_requests_in_user_mode_linux_are_named():
     assert doubts_of_guests(only_large, {RATES_KEY: RATES["uml"]}) == []
 
 
-def test_nothing_that_tcg_measures_is_comparable():
-    large = KERNEL.model_copy(update={"phases": (made_phase(9, 1, [0], 40 * MB, rs=MB),)})
-    (doubt,) = doubts_of_guests(large, {RATES_KEY: RATES["tcg"]})
-    assert "not comparable with hardware" in doubt
-
-
-@pytest.mark.parametrize("limits", [{}, {RATES_KEY: RATES["kvm"]}])
-def test_without_guests_or_with_kvm_nothing_is_doubted(limits):
-    assert doubts_of_guests(KERNEL, limits) == []
-
-
 class Guest:
     name = "c1"
 

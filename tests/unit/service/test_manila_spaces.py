@@ -179,19 +179,6 @@ def test_a_service_that_stays_away_is_left_at_the_limit(spaces, wire):
     assert 500 < wire.now_s <= 600
 
 
-def test_who_asks_too_often_asks_again_when_the_service_says(spaces, wire):
-    body = b'{"code": "too_many", "message": "later"}'
-    wire.refused = [Answer(429, {"retry-after": "7"}, body), Answer(503, {}, b"busy")]
-    assert spaces.all() == {}
-    assert 7 <= wire.now_s < 8
-
-
-def test_an_answer_of_something_else_is_told(spaces, wire):
-    wire.refused = [Answer(404, {}, b"<html>")]
-    with pytest.raises(ServiceError, match="Is it one"):
-        spaces.all()
-
-
 def test_pages_are_read_to_the_end(spaces, wire, monkeypatch):
     monkeypatch.setattr("wavetank_manila.spaces.PAGE", 2)
     for number in range(5):
@@ -217,13 +204,6 @@ def test_capacity_is_what_the_quota_leaves(spaces, wire, quota, told):
     assert spaces.capacity("shared") == told
     alone = spaces.capacity("dedicated")
     assert alone == (replace(told, free=0) if "servers" in quota else told)
-
-
-def test_classes_of_a_mode_say_what_is_offered(spaces):
-    kinds = spaces.kinds("dedicated")
-    assert kinds["glusterfs"] is None
-    assert "OrangeFS" in spaces.kinds("shared")["orangefs"]
-    assert "no maker for NFS" in kinds["nfs"]  # of this service
 
 
 def test_extra_specs_say_what_a_space_is(spaces):

@@ -20,7 +20,7 @@ from wavetank.service.csi.messages import (
     SINGLE_NODE_WRITER,
     made,
 )
-from wavetank.service.csi.requests import OF_KUBERNETES, request_of, space_name
+from wavetank.service.csi.requests import OF_KUBERNETES, request_of
 from wavetank.service.csi.serve import serving
 
 MANIFESTS = Path(__file__).parents[3] / "examples" / "service" / "kubernetes"
@@ -170,11 +170,6 @@ def test_what_is_left_of_the_quota_is_the_capacity(controller: Controller) -> No
     assert controller("GetCapacity", **shared).available_capacity == 0
 
 
-def test_without_a_service_calls_may_be_repeated(controller: Controller) -> None:
-    controller.daemon.ends(9)
-    assert code(controller.create) == "UNAVAILABLE"
-
-
 def test_one_process_answers_at_a_socket(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "s", []),
@@ -185,13 +180,6 @@ def test_one_process_answers_at_a_socket(tmp_path: Path) -> None:
     assert not (tmp_path / "s").exists()
     with serving(tmp_path / "s", []):
         assert (tmp_path / "s").stat().st_mode & 0o777 == 0o600
-
-
-def test_names_that_no_space_can_have_are_told_apart() -> None:
-    assert space_name("pvc-1") == "pvc-1"
-    odd = {space_name("two words"), space_name("zwei Wörter"), space_name("x" * 129)}
-    assert len(odd) == 3
-    assert all(space_name(each) == each for each in odd)
 
 
 def test_manifests_say_what_the_driver_takes() -> None:

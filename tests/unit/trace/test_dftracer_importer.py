@@ -202,24 +202,10 @@ def test_a_folder_of_logs_is_one_run_with_mpis_ranks(tmp_path: Path) -> None:
     assert any("with MPI's number" in warning for warning in trace.warnings)
 
 
-def test_processes_without_ranks_follow_by_their_ids(tmp_path: Path) -> None:
-    (tmp_path / "a.pfw").write_text(one_process(9, None, offset=5))
-    (tmp_path / "b.pfw").write_text(one_process(8, None))
-    trace = open_trace(tmp_path)
-    assert trace.n_ranks == 2 and [one.pid for one in trace.ranks] == [8, 9]
-    assert unfold(trace.folds).offset.tolist() == [0, 5]
-
-
 def test_a_folder_with_other_files_is_none_of_dftracers(tmp_path: Path) -> None:
     (tmp_path / "a.pfw").write_text(one_process(9, None))
     (tmp_path / "notes").write_text("no log")
     assert kind_of(tmp_path) != "dftracer"
-
-
-def test_a_log_that_begins_with_names_is_recognised(tmp_path: Path) -> None:
-    names = [NAMES[of_2026].replace("/d/x", f"/d/{i}" * 50) for i in range(50)]
-    log = written(tmp_path, *names, NAMES[of_2026], of_2026(1, "openat"))
-    assert kind_of(log) == "dftracer"
 
 
 def test_lines_that_are_cut_short_are_counted(tmp_path: Path) -> None:

@@ -138,10 +138,6 @@ def test_what_nothing_decides_is_undecided(
     assert told(log(*ranks), record) is None
 
 
-def test_without_counters_nothing_is_decided() -> None:
-    assert told(log(FIELDS, FIELDS)) is None
-
-
 def test_a_size_that_occurs_twice_beside_an_unsynchronised_call_is_undecided() -> None:
     later = [(size, start + 100, end + 100) for size, start, end in in_turn(5, 7)]
     record = counters(COLL_WRITES=6, INDEP_WRITES=1)
@@ -153,12 +149,6 @@ def test_nonblocking_operations_of_some_ranks_are_independent() -> None:
         [False] * 3,
         [False] * 2,
     ]
-
-
-def test_all_collective_and_all_independent_operations_need_no_segments_to_agree() -> None:
-    cut = log(FIELDS[:2], FIELDS)
-    assert told(cut, counters(COLL_WRITES=8)) == [[True] * 2, [True] * 4]
-    assert told(cut, counters(INDEP_WRITES=8)) == [[False] * 2, [False] * 4]
 
 
 def test_without_segments_a_file_with_both_kinds_is_undecided() -> None:
@@ -182,11 +172,3 @@ def test_operations_have_a_view_each_where_as_many_views_were_set(
     calls = calls_of(log([*HEADER, *FIELDS], FIELDS, FIELDS, FIELDS), [record], NUMBERS, 4)
     assert calls.own_view.tolist() == expected
     assert calls.viewed.tolist() == [any(expected)]
-
-
-def test_many_operations_of_a_rank_are_told_in_one_pass() -> None:
-    # 2,000 collective writes and, on rank 0, an independent one behind each.
-    calls = [(1000, float(i), i + 0.4) for i in range(2000)]
-    mixed = [one for i, call in enumerate(calls) for one in (call, (8, i + 0.5, i + 0.6))]
-    found = told(log(mixed, calls), counters(COLL_WRITES=4000, INDEP_WRITES=2000))
-    assert found == [[True, False] * 2000, [True] * 2000]

@@ -43,24 +43,9 @@ def test_counters_beyond_the_segments_are_missing_with_their_numbers() -> None:
         assert part in sentence
 
 
-def test_both_levels_are_told_each() -> None:
-    held = {"DXT_POSIX": segments((70, 0, 1, 10)), "DXT_MPIIO": segments((70, 0, 2, 10))}
-    totals = counted((0, 3, 10)) | counted((0, 5, 10), module="MPI-IO")
-    posix, mpiio = missing_operations(held, totals, NUMBERS, {"DXT_POSIX"})
-    assert "counted 3 POSIX operations" in posix and "out of memory" in posix
-    assert "counted 5 MPI-IO operations" in mpiio and "filter" in mpiio
-
-
 def test_a_whole_log_misses_nothing_even_where_darshan_says_that_memory_ran_out() -> None:
     held = {"DXT_POSIX": segments((70, 0, 4, 10))}
     assert missing_operations(held, counted((0, 4, 10)), NUMBERS, {"DXT_POSIX"}) == ()
-
-
-def test_files_that_are_none_of_the_applications_do_not_count() -> None:
-    held = {"DXT_POSIX": segments((70, 0, 4, 10))}
-    totals = counted((0, 4, 10), (1, 9, 10))
-    assert missing_operations(held, totals, NUMBERS, (), {1}) == ()
-    assert len(missing_operations(held, totals, NUMBERS, ())) == 1
 
 
 def test_counters_that_ran_out_of_memory_hide_how_much_is_missing() -> None:

@@ -75,10 +75,6 @@ def test_ranks_that_are_not_in_the_log_are_counted_and_said(tmp_path: Path) -> N
     assert any("of 4 MPI ranks 3 are not in the log" in said for said in trace.warnings)
 
 
-def test_mpiruns_numbers_go_before_those_of_the_job_that_it_runs_in(tmp_path: Path) -> None:
-    text = log_of({70: 1, 71: 0}).replace('"SHELL=/bin/bash"', '"SLURM_PROCID=0", "SLURM_NTASKS=1"')
-    trace = open_trace(written(tmp_path / "log", text))
-    assert places(trace) == {0: [0], 1: [100]}
 
 
 def test_without_an_environment_it_says_that_ranks_are_not_known(tmp_path: Path) -> None:
@@ -115,10 +111,6 @@ def test_one_log_of_several_keeps_its_rank_and_names_the_others(tmp_path: Path) 
     assert any("out.3 is one of 11 logs" in said for said in trace.warnings)
 
 
-def test_a_folder_with_other_files_is_no_folder_of_logs(tmp_path: Path) -> None:
-    folder = logs_of_ranks(tmp_path / "logs")
-    (folder / "notes").write_text("of the run of Tuesday\n")
-    assert kind_of(folder) != "strace"
 
 
 def test_calls_of_a_thread_before_its_start_came_back_are_the_processs(tmp_path: Path) -> None:

@@ -106,14 +106,6 @@ def test_counters_of_each_file_are_kept() -> None:
     assert mpi.writes.by_size == (0, 0, 0, 0, 160, 0, 0, 0, 0, 0)
 
 
-@darshan
-def test_standard_streams_are_no_files_of_the_application() -> None:
-    trace = open_trace(LOGS / "ior_seq_fpp_posix_1m.darshan")
-    used = {trace.files[one.file].path for one in trace.counters}
-    assert not any(path.startswith("<STD") for path in used)
-    assert any("<STDOUT>" in warning for warning in trace.warnings)
-
-
 @pytest.mark.parametrize(
     ("path", "stored"),
     [
@@ -283,19 +275,3 @@ def test_dftracer_cut_in_the_middle_keeps_what_came_before(tmp_path: Path) -> No
     trace = open_trace(log)
     assert len(unfold(trace.folds)) > 6
     assert any("cut short" in warning for warning in trace.warnings)
-
-
-def test_installed_packages_are_not_looked_through_for_a_folder_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """That takes as long as reading a small trace."""
-
-    def looked(**_: str) -> list[str]:
-        asked.append("packages")
-        return []
-
-    asked: list[str] = []
-    monkeypatch.setattr("wavetank.trace.open.entry_points", looked)
-    assert (kind_of(tmp_path), asked) == ("wavetank", ["packages"])
-    (tmp_path / "part-host-1-0.wt").touch()
-    assert (kind_of(tmp_path), asked) == ("wavetank", ["packages"])

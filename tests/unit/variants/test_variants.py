@@ -34,7 +34,7 @@ from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.certificate import certify
 from wavetank.variants.ignored import ignored_hints
-from wavetank.variants.make import check_settings, make_variant, make_variants
+from wavetank.variants.make import make_variant, make_variants
 from wavetank.variants.registry import knob, knob_names
 from wavetank.variants.request_size import _joined
 
@@ -318,17 +318,6 @@ def test_posix_calls_have_a_reason_for_each_mpi_knob(kernel_of):
     assert "alternate" in reasons["request-size"]
 
 
-def test_one_reason_is_said_once_for_all_values_of_a_knob(kernel_of):
-    refused = make_variants(kernel_of(abyss()), ("aggregators",)).refused
-    assert refused == (("aggregators", "it moves no data by MPI-IO"),)
-
-
-def test_a_variant_is_not_turned_again(kernel_of):
-    made = make_variant(kernel_of(abyss()), "request-size=1MiB")
-    with pytest.raises(KernelError, match="turned already"):
-        make_variants(made)
-
-
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
@@ -347,14 +336,6 @@ def test_a_variant_is_not_turned_again(kernel_of):
 def test_wrong_settings_say_what_is_right(kernel_of, setting, message):
     with pytest.raises(UsageError, match=message):
         make_variant(kernel_of(btio(steps=1)), setting)
-
-
-def test_settings_are_checked_without_a_kernel():
-    check_settings(("request-size=1MiB", "aggregators"))
-    with pytest.raises(UsageError, match="named twice"):
-        check_settings(("aggregators", "aggregators"))
-    with pytest.raises(UsageError, match="no knob"):
-        check_settings(("stripes",))
 
 
 def test_a_kernel_that_moves_other_bytes_gets_no_certificate(kernel_of):

@@ -42,27 +42,10 @@ def test_a_summary_tells_version_and_times():
     assert 0 <= times.transfer_s <= times.total_s
 
 
-def test_a_summary_of_ior_3_is_read():
-    times = parse_summary((RECORDED / "write-3.3.json").read_text(), "write")
-    # the file's lines: "openTime": 0.0000, "wrRdTime": 0.0001, "closeTime": 0.0000, "totalTime": 0.0001
-    assert (times.version, times.transfer_s, times.total_s) == ("3.3.0", 0.0001, 0.0001)
-
-
-def test_warnings_between_the_lines_of_the_json_are_left_out():
-    text = (RECORDED / "mixed-4.1.out").read_text()
-    assert "WARNING" in text[text.index("{") : text.rindex("}")]
-    assert parse_summary(text, "write").version == "4.1.0+dev"
-
-
 @pytest.mark.parametrize("text", ["", "no JSON", '{"tests": []}', '{"Version": "4", "tests": 3}'])
 def test_what_is_no_summary_is_refused(text):
     with pytest.raises(ValueError):
         parse_summary(text, "write")
-
-
-def test_a_run_that_was_ended_has_no_result():
-    with pytest.raises(ValueError):
-        parse_summary((RECORDED / "ended-early-4.1.json").read_text(), "read")
 
 
 def test_a_task_s_operations_are_shared_among_the_phases_in_order():

@@ -10,14 +10,12 @@ from call_cases import CREATE, N, benchmark, model_of, on
 from fold_builder import Event
 from plan_reader import read_plan
 
-from table_texts import texts
 from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel, KernelMembers, folders_beforehand
 from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.preparation.input_files import prepare_files, remove_files
-from wavetank.kernel.tables.all import kernel_tables
 from wavetank.model.document.file_members import Visits
 from wavetank.model.document.model import Model
 
@@ -182,16 +180,3 @@ def test_a_plan_with_fewer_visits_than_it_says_is_damaged(tmp_path: Path) -> Non
     line = next(line for line in text.splitlines() if line.startswith("visits "))
     with pytest.raises(KernelError, match="damaged"):
         read_plan(text.replace(line, line.rsplit(" ", 1)[0]))
-
-
-def test_many_files_of_equal_names_but_for_numbers_are_a_line_for_people(tmp_path: Path) -> None:
-    # too few for a family; directories of them, and another file between
-    paths = [f"/d/a{i}/f{i}" for i in range(20)] + ["/d/other"] + [f"/d/a{i}" for i in range(20)]
-    events = [on(0, "mkdir", 21 + i, arg=0o755) for i in range(20)]
-    events += [on(0, "stat", i) for i in range(21)]
-    kernel = kernel_of(model_of((events, paths), families=True), tmp_path)
-    (table,) = (table for table in kernel_tables(kernel) if table.title == "Files")
-    assert len(table.rows) == 41
-    assert sorted(row["name"] for row in texts(table)) == [
-        "a* (20 directories)", "a*/f* (20 files)", "other",
-    ]  # fmt: skip

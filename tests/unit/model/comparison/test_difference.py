@@ -15,7 +15,6 @@ from applications import bt_io, madbench2
 from fold_builder import PROVENANCE, Event, model_of, trace_of
 
 from waiting import HANG_S
-from wavetank.model.comparison.comparison_limits import ComparisonLimits
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.expansion import phase_operations
@@ -162,17 +161,6 @@ def test_files_with_blanks_in_their_names_are_those_that_a_replay_names_without(
         trace_of(copy(1), paths=["/root/my_input-f_1_", "/root/f_2"]), PROVENANCE
     )
     assert not compare_models(a, swapped).same
-
-
-def test_which_of_two_ranks_phases_has_the_lower_number_does_not_matter() -> None:
-    writes = [Event(0, "pwrite", 0, offset=i * 10, size=10) for i in range(3)]
-    reads = [Event(1, "pread", 0, offset=i * 20, size=20) for i in range(3)]
-    early = [replace(event, start_ns=i * 10000) for i, event in enumerate([*writes, *reads])]
-    late = [replace(event, start_ns=i * 10000) for i, event in enumerate([*reads, *writes])]
-    a, b = model_of(early), model_of(late)
-    assert [phase.pattern[0].iop_type for phase in a.phases] == ["pwrite", "pread"]
-    assert [phase.pattern[0].iop_type for phase in b.phases] == ["pread", "pwrite"]
-    assert compare_models(a, b).same
 
 
 def test_a_file_that_was_given_open_is_opened_by_a_replay() -> None:
@@ -377,16 +365,6 @@ def test_the_order_between_files_is_compared_however_they_were_folded() -> None:
     ]
     assert [d.field for d in compare_models(*darshan).differences] == ["order of operations"]
     assert compare_models(darshan[0], darshan[0]).same
-
-
-def test_programs_too_long_to_be_laid_out_are_not_said_to_differ() -> None:
-    events = random_calls(300)
-    a, b = model_of(events), one_by_one(model_of(events))
-    result = compare_models(a, a, ComparisonLimits(runs=5))
-    assert result.same
-    assert not any("was not compared" in note for note in result.notes)
-    result = compare_models(a, b, ComparisonLimits(operations=5, runs=5))
-    assert any("compared by phases alone" in note for note in result.notes)
 
 
 def test_differences_read_the_same_in_every_process(tmp_path: Path) -> None:

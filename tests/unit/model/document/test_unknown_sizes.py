@@ -9,16 +9,12 @@ import pytest
 from fold_builder import BY_NAME, PROVENANCE, Event, trace_of
 from pydantic import ValidationError
 
-from table_texts import texts
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.expansion import phase_operations
 from wavetank.model.document.listed_sizes import ListedSizes
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import UnknownOffsets
 from wavetank.model.extract import extract_model
-from wavetank.model.findings.requests import io_of
-from wavetank.model.tables.model_tables import model_tables
-from wavetank.report.plots.operations import operations_by_size
 
 CALL = "MPI_File_write_at_all"
 RANDOM = np.random.default_rng(14)
@@ -80,23 +76,6 @@ def irregular() -> Model:
     (phase,) = (model := model_of_sizes([588, 1408000, 384000, 128000, 128000])).phases
     assert phase.ph_nrep == 5
     return model
-
-
-def test_tables_and_plots_show_the_sizes() -> None:
-    model = irregular()
-    (row,) = texts(model_tables(model)[2])
-    assert row["rs"] == "588 to 1,408,000"
-    assert [(one.rs, one.count) for one in operations_by_size(model.phases)] == [
-        (588, 1), (128000, 2), (384000, 1), (1408000, 1),
-    ]  # fmt: skip
-
-
-def test_findings_count_each_size() -> None:
-    (requests,) = io_of(irregular(), {}).requests
-    assert not requests.offsets_known
-    assert (requests.size.tolist(), requests.count.tolist()) == (
-        [588, 1408000, 384000, 128000], [1, 1, 1, 2],
-    )  # fmt: skip
 
 
 def test_models_with_other_sizes_differ() -> None:

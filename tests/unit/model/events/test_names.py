@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 import pytest
 from fold_builder import PROVENANCE, Event, trace_of
 
-from table_texts import texts
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import FileStep
 from wavetank.model.extract import extract_model
-from wavetank.model.tables.file_table import file_table
 from wavetank.trace.schema import FileIdentity
 
 BORN = 1_700_000_000_000_000_000
@@ -212,19 +210,3 @@ def test_a_bare_inode_takes_the_name_that_it_was_linked_to() -> None:
     events = [*writes(0, 0), *pair("link", 0, 1)]
     model = model_of(events, [Name("/s/#1234", 5), Name("/s/out", 5)])
     assert named(model) == [("/s/out", ("/s/#1234",), 5)]
-
-
-def test_the_table_of_files_lists_other_names_and_calls_on_two_names_once() -> None:
-    names = [Name("/s/tmp", 5), Name("/s/ckpt", 5), Name("/s/latest", 5, symlink_to="/s/ckpt")]
-    model = model_of([*writes(0, 0), *pair("rename", 0, 1), *reads(2, 1)], names)
-    table = file_table(model)
-    assert table.records()[0]["other_names"] == ["/s/tmp", "/s/latest"]
-    assert texts(table)[0]["other_names"] == "tmp, latest (symbolic link)"
-    # One call with two names.
-    assert sum(phase.metadata_ops.get("rename", 0) for phase in model.phases) == 1
-
-
-def test_without_other_names_the_table_of_files_has_no_column_of_them() -> None:
-    table = file_table(model_of(writes(0, 0), [Name("/s/a", 5)]))
-    assert "other_names" not in texts(table)[0]
-    assert table.records()[0]["other_names"] == []

@@ -9,11 +9,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from applications import BT_GRID, abyss_read, bt_io, madbench2, s3d_io
+from applications import BT_GRID, abyss_read, bt_io, s3d_io
 from fold_builder import PROVENANCE as MADE
-from fold_builder import Event, model_of, on_rank, trace_of
+from fold_builder import Event, model_of, trace_of
 
-from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.findings.all_findings import find, model_findings
 from wavetank.model.findings.finding import Finding, percent
@@ -51,12 +50,6 @@ def headers_and_blocks(n: int, header: int, block: int, rank: int = 0) -> list[E
 
 
 # --- small requests ---------------------------------------------------------------------------------
-
-
-def test_headers_beside_large_blocks_are_no_finding() -> None:
-    # 1200 headers of 8 kB are half of the operations and 8000 / (8000 + 4 Mi) = 0.19 % of the bytes. Weighed as 64 KiB
-    # each they are 1200 * 64 KiB = 75 MiB beside 4.7 GiB: 1.6 %.
-    assert "small-requests" not in found(headers_and_blocks(1200, 8000, 4 * MIB))
 
 
 def test_a_phase_that_mixes_sizes_is_counted_by_the_sizes_that_it_has() -> None:
@@ -101,11 +94,6 @@ def test_a_log_file_is_no_finding() -> None:
     )
 
 
-def test_few_small_requests_are_no_finding() -> None:
-    assert found(sequential("read", 999, 4096)) == {}
-    assert "small-requests" in found(sequential("read", 1000, 4096))
-
-
 def test_what_collective_calls_gather_is_not_called_small() -> None:
     # 4 ranks, 500 collective writes of 480 B each.
     events = [
@@ -126,10 +114,6 @@ def test_one_rank_that_writes_all_of_a_parallel_run_is_told() -> None:
         "One of 16 ranks writes 100 % of all that is written: 64.0 MiB in 64 operations"
     )
     assert one.ph_ids == (1,) and one.share_of_bytes == 1
-
-
-def test_a_serial_program_that_writes_its_file_is_no_finding() -> None:
-    assert found(sequential("write", 64, MIB), n_ranks=1) == {}
 
 
 def test_processes_of_a_script_are_no_ranks() -> None:
@@ -246,11 +230,6 @@ def test_a_view_with_holes_makes_small_pieces_of_large_requests() -> None:
     assert "in 32,768 pieces of 1.0 KiB" in one.sentence and one.n_operations == 32
 
 
-def test_large_independent_requests_need_no_collective_calls() -> None:
-    # MADbench2: 312.5 MB a request.
-    assert "no-collective-calls" not in found(madbench2(16, 8, 312_500_000))
-
-
 def test_the_papers_collective_programs_show_nothing_but_that_bt_io_reads_back() -> None:
     events, views = bt_io(BT_GRID["W"], 4)
     assert set(found(events, views=views)) == {"read-back"}
@@ -353,37 +332,6 @@ def test_what_the_run_wrote_and_reads_back_is_told_and_updates_in_place_are_not(
 # --- all of them ------------------------------------------------------------------------------------
 
 
-def renumbered(events: Sequence[Event], new: Sequence[int]) -> list[Event]:
-    return [
-        event
-        for rank in sorted(set(new))
-        for event in on_rank(rank, [e for e in events if new[e.rank] == rank])
-    ]
-
-
-@pytest.mark.parametrize("new", [(3, 2, 1, 0), (2, 0, 3, 1)])
-@pytest.mark.parametrize(
-    "events",
-    [
-        shared("MPI_File_write_at", 300, 4096, interleaved=True),
-        shared("pwrite", 300, 100_000, interleaved=False),
-        [
-            *sequential("write", 64, MIB),
-            Event(1, "read", 1, size=100),
-            Event(2, "read", 1, size=100),
-        ],
-        [e for rank in range(4) for e in sequential("read", 400, 8191, rank=rank)],
-    ],
-    ids=["interleaved", "unaligned", "one-writer", "same-bytes"],
-)
-def test_how_ranks_are_numbered_does_not_matter(events: list[Event], new: tuple[int, ...]) -> None:
-    def plain(model: Model) -> list[Finding]:
-        return [one.model_copy(update={"ph_ids": ()}) for one in model_findings(model)]
-
-    one = plain(model_of(events, n_ranks=4))
-    assert one and plain(model_of(renumbered(events, new), n_ranks=4)) == one
-
-
 def test_a_kernel_shows_what_its_model_shows(tmp_path: Path) -> None:
     from wavetank.kernel.construction.from_model import make_kernel
 
@@ -433,18 +381,3 @@ def test_aggregators_of_collective_calls_are_not_blamed_where_posix_alone_is_mod
     model = extract_model(trace, MADE, Rules(levels=(Level.POSIX,)))
     assert {phase.ph_processid for phase in model.phases} == {(0,)}
     assert model_findings(model) == ()
-
-
-@pytest.mark.parametrize(
-    ("share", "shown"),
-    [
-        (1.0, "100 %"),
-        (0.9999, "99.9 %"),
-        (0.998, "99.8 %"),
-        (0.109, "11 %"),
-        (0.0019, "0.2 %"),
-        (0.0, "0 %"),
-    ],
-)
-def test_shares_are_shown_as_100_percent_only_where_they_are_all(share: float, shown: str) -> None:
-    assert percent(share) == shown

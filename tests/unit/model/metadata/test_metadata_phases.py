@@ -7,12 +7,8 @@ import os
 import pytest
 from fold_builder import Event, model_of
 
-from table_texts import texts
 from wavetank.errors import ModelError
 from wavetank.model.document.model import Model
-from wavetank.model.findings.all_findings import model_findings
-from wavetank.model.tables.metadata_table import metadata_table
-from wavetank.model.tables.model_tables import model_tables
 
 CREATE = os.O_CREAT | os.O_WRONLY
 MEET = (0, 1)
@@ -141,33 +137,6 @@ def test_time_between_the_stretches_of_a_phase_is_none_of_its_own() -> None:
 def test_handles_tell_opens_that_create_from_those_that_do_not() -> None:
     names = [call.call for phase in mdtest(shared=True).metadata for call in phase.calls]
     assert (names.count("create"), names.count("open"), names.count("close")) == (1, 1, 2)
-
-
-def test_tables_show_phases_of_calls_in_place_of_empty_ones() -> None:
-    tables = {table.title: table for table in model_tables(mdtest(shared=True))}
-    assert "Files" not in tables
-    assert "Phases" not in tables
-    shown = texts(tables["Phases of calls that move no data"])[0]
-    assert (shown["calls"], shown["objects_shown"]) == ("create 6, close 6", "6 files")
-    assert shown["n_parents"] == "one for all"
-    value = {row["field"]: row["value"] for row in texts(tables["Application"])}
-    assert value["app_nfiles"].startswith("0 with data; 6 files and 0 directories")
-
-
-def test_a_row_of_the_table_is_a_kind_of_call() -> None:
-    rows = metadata_table(mdtest(shared=True).metadata).records()
-    assert [(row["md_id"], row["call"], row["n"], row["least"], row["most"]) for row in rows[:3]] == [
-        (1, "create", 6, 3, 3), (1, "close", 6, 3, 3), (2, "stat", 6, 3, 3),
-    ]  # fmt: skip
-
-
-def test_that_no_data_is_moved_is_a_finding_with_the_calls() -> None:
-    (finding,) = model_findings(mdtest(shared=True))
-    assert finding.kind == "metadata-only"
-    assert "no data is moved by 36 calls, 12 of them change one directory" in finding.sentence
-    assert finding.remedy is not None
-    (own,) = model_findings(mdtest(shared=False))
-    assert own.remedy is None
 
 
 def test_a_trace_without_any_call_on_a_file_is_refused() -> None:

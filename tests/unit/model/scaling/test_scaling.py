@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 from applications import BT_GRID, bt_io, madbench2, s3d_io
@@ -224,12 +222,6 @@ def test_runs_that_cannot_be_fitted_together_are_refused(
         fit_models([one, other.model_copy(update=change)])
 
 
-def test_models_at_different_levels_are_refused() -> None:
-    posix = [Event(rank, "pwrite", offset=rank * 10, size=10) for rank in range(4)]
-    with pytest.raises(ModelError, match="different levels"):
-        fit_models([model_of(s3d_io(16, 2, 1)), model_of(posix)])
-
-
 @pytest.mark.parametrize("application", ["madbench2", "s3d_io"])
 def test_an_extrapolated_model_is_the_model_of_the_run_itself(application: str) -> None:
     # The fields that are functions of np: nothing is left to stand in for.
@@ -239,18 +231,6 @@ def test_an_extrapolated_model_is_the_model_of_the_run_itself(application: str) 
     model = extrapolate(fit_models([model_of(events(n)) for n in (2, 4, 8)]), 16, PROVENANCE)
     result = compare_models(model, model_of(events(16)))
     assert [d for d in result.differences if d.field not in ("file_accessmode",)] == []
-
-
-def test_runs_with_other_phases_do_not_correspond() -> None:
-    with pytest.raises(ModelError, match="do not correspond"):
-        fit_models([model_of(madbench2(2, 8, 1000)), model_of(s3d_io(16, 4))])
-
-
-def test_one_process_count_is_not_enough() -> None:
-    with pytest.raises(ModelError, match="two process counts"):
-        fit_models([model_of(s3d_io(16, 4))])
-    with pytest.raises(ModelError, match="same number of processes"):
-        fit_models([model_of(s3d_io(16, 4)), model_of(s3d_io(32, 4))])
 
 
 def test_a_process_count_at_which_a_field_is_no_whole_number_is_refused() -> None:
@@ -271,13 +251,6 @@ def test_a_size_that_follows_no_function_is_refused_by_name() -> None:
         match="phase 1: rs: no function that wavetank knows gives 10 at np 2, 100 at np 3",
     ):
         extrapolate(fit, 8, PROVENANCE)
-
-
-def test_values_are_kept_for_the_table() -> None:
-    fit = fit_models([model_of(s3d_io(16, n)) for n in (2, 4)])
-    rs = next(field for field in fit.fields if (field.ph_id, field.field) == (1, "rs"))
-    total = 16**3 * 16 * 8
-    assert rs.values == {2: Fraction(total, 2), 4: Fraction(total, 4)}
 
 
 def ior_file_per_process(n: int, blocks: int = 8) -> Trace:
@@ -402,17 +375,3 @@ def test_few_ranks_do_the_same_at_every_process_count() -> None:
         ((1,), 20),
     ]
     assert compare_models(made, model(16)).differences == ()
-
-
-def test_unknown_sizes_of_many_files_are_one_note() -> None:
-    # Five files of different names whose sizes before the run differ without a rule.
-    def run(n: int) -> Model:
-        events = [Event(r, "pwrite", f, r * 10, 10, handle=f) for r in range(n) for f in range(5)]
-        trace = trace_of(events, paths=[f"/d/{letter}" for letter in "abcde"])
-        files = tuple(replace(file, size_before=n**3 + n % 3) for file in trace.files)
-        return model_of_trace(replace(trace, files=files))
-
-    made = extrapolate(fit_models([run(n) for n in (2, 3, 5)]), 8, PROVENANCE)
-    said = [note for note in made.warnings if "before the run" in note]
-    assert len(said) == 1
-    assert said[0].startswith("the size of a, b, c and 2 more before the run is not extrapolated")

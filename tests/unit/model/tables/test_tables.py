@@ -12,7 +12,6 @@ from wavetank.model.tables.application_table import application_table
 from wavetank.model.tables.file_table import common_folder, file_table
 from wavetank.model.tables.model_tables import model_tables
 from wavetank.model.tables.phase_table import offset_text
-from wavetank.tables.words import numbers_text, ranks_text
 
 
 @pytest.mark.parametrize(
@@ -32,40 +31,10 @@ def test_the_folder_that_all_files_share_is_told_once(paths: list[str], folder: 
     assert common_folder(paths) == folder
 
 
-@pytest.mark.parametrize(
-    ("ranks", "text"),
-    [
-        ((0,), "0"),
-        ((0, 1), "0-1"),
-        ((0, 1, 2, 5), "0-2, 5"),
-        ((0, 4, 8), "0-8 by 4"),
-        ((1, 3), "1, 3"),
-    ],
-)
-def test_ranks_are_told_as_ranges(ranks: tuple[int, ...], text: str) -> None:
-    assert ranks_text(ranks) == text
-
-
 def test_offsets_are_told_as_a_function_of_the_rank() -> None:
     assert offset_text(LinearOffsets(a=100, b=10, c=5)) == "100 * rank + 5"
     assert offset_text(LinearOffsets(a=100, b=10, c=-5)) == "100 * rank - 5"
     assert offset_text(LinearOffsets(a=0, b=10, c=7)) == "7"
-
-
-def test_files_without_data_are_only_counted() -> None:
-    table = file_table(
-        model_of([Event(0, "open", 0), Event(0, "open", 1), Event(0, "pwrite", 1, size=5)])
-    )
-    assert [row["file_name"] for row in table.records()] == ["/scratch/file1"]
-    assert "1 more files" in table.caption
-
-
-def test_both_file_sizes_are_shown_where_they_differ() -> None:
-    # The same 100 bytes written twice: eq. 2 says 200, the file has 100.
-    events = [Event(0, "pwrite", offset=i * 10, size=10) for _ in range(2) for i in range(10)]
-    table = file_table(model_of(events))
-    (shown,) = texts(table)
-    assert (shown["file_size"], shown["file_size_weights"]) == ("100 B", "200 B")
 
 
 def test_rows_and_columns_agree_in_every_table() -> None:
@@ -75,20 +44,6 @@ def test_rows_and_columns_agree_in_every_table() -> None:
         assert all(len(row) == len(table.columns) for row in table.rows)
         assert all(len(row) == len(table.columns) for row in table.shown)
         assert all(tuple(row) == table.keys for row in table.records())
-
-
-def test_runs_in_a_pattern_are_told_by_their_length() -> None:
-    events = [
-        Event(0, op, offset=i * 60 + j * 10, size=10)
-        for i in range(9)
-        for j, op in enumerate(["pwrite"] * 5 + ["pread"])
-    ]
-    (table,) = [one for one in model_tables(model_of(events)) if one.title.startswith("Phases")]
-    (row,) = table.rows
-    cells = {column.key: cell for column, cell in table.cells_shown(row)}
-    assert cells["iop_type"].text == "pwrite x 5 + pread"
-    assert cells["iop_type"].value == ["pwrite"] * 5 + ["pread"]
-    assert (cells["rs"].text, cells["rs"].value) == ("10", [10] * 6)
 
 
 def test_the_need_of_a_global_file_system_names_a_file_that_several_ranks_open() -> None:
@@ -103,15 +58,6 @@ def test_the_need_of_a_global_file_system_names_a_file_that_several_ranks_open()
     name = next(file.file_name for file in model.files if file.file_accesstype == "shared")
     assert need.text == f"required: {name.rpartition('/')[2]} is opened by several ranks"
     assert need.value is True
-
-
-def test_a_series_of_irregular_numbers_is_short() -> None:
-    assert numbers_text((4, 6, 7, 8, 9)) == "4, 6-9"
-    numbers = tuple(n * n for n in range(1, 40))
-    text = numbers_text(numbers)
-    assert len(text) <= 50
-    assert text.startswith("1, 4, 9, ")
-    assert text.endswith(f" ... 1521 ({len(numbers)} phases)")
 
 
 def test_request_sizes_that_are_only_similar_are_shown_from_least_to_most() -> None:
