@@ -22,10 +22,9 @@ from wavetank.compare.configuration import OtherCost
 from wavetank.compare.search_record import Dropped, Search
 from wavetank.errors import WavetankError
 from wavetank.report.document import Report
-from wavetank.report.gather import flatten, read_folder
+from wavetank.report.gather import read_folder
 from wavetank.report.page import text_formats
 from wavetank.report.page.html import render
-from wavetank.report.tables.clusters import cluster_tables
 from wavetank.report.tables.provenance import provenance_table
 
 # The page of ``source`` is drawn whole; it is made before.
