@@ -75,8 +75,6 @@ def test_ranks_that_are_not_in_the_log_are_counted_and_said(tmp_path: Path) -> N
     assert any("of 4 MPI ranks 3 are not in the log" in said for said in trace.warnings)
 
 
-
-
 def test_without_an_environment_it_says_that_ranks_are_not_known(tmp_path: Path) -> None:
     text = "".join(WRITTEN.format(pid=pid, at=pid, offset=pid) for pid in (9, 8))
     trace = open_trace(written(tmp_path / "log", text))
@@ -109,8 +107,6 @@ def test_one_log_of_several_keeps_its_rank_and_names_the_others(tmp_path: Path) 
     trace = open_trace(logs_of_ranks(tmp_path / "logs") / "out.3")
     assert (trace.n_ranks, places(trace)) == (11, {3: [3]})
     assert any("out.3 is one of 11 logs" in said for said in trace.warnings)
-
-
 
 
 def test_calls_of_a_thread_before_its_start_came_back_are_the_processs(tmp_path: Path) -> None:

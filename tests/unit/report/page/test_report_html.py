@@ -118,8 +118,6 @@ def test_every_part_is_there(page, words) -> None:
     assert words in page.text
 
 
-
-
 def test_costs_are_called_computed(page) -> None:
     words = "Computed from prices and what was measured under emulated limits"
     assert page.text.count(words) == 4  # cost and ratio of two applications
@@ -293,17 +291,11 @@ def test_facts_that_vary_between_runs_are_told_with_the_run_and_the_others_once(
     assert ["Replay, sync: 3 ms" in cell.lines for cell in table.rows[3]].count(True) == 1
 
 
-
-
-
-
 def test_a_damaged_copy_of_a_cluster_file_is_an_error_with_its_place(tmp_path) -> None:
     campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
     (tmp_path / "clusters" / "nfs.yaml").write_text("a: [1,")
     with pytest.raises(WavetankError, match=r"nfs\.yaml"):
         read_folder(tmp_path)
-
-
 
 
 def test_the_json_report_fits_its_published_schema(tmp_path) -> None:
@@ -350,8 +342,6 @@ def test_the_same_run_by_spot_prices_is_a_table_of_its_own(tmp_path) -> None:
     tables = json.loads(text_formats.json_text(campaign))["applications"][0]["tables"]
     assert [row["table"] for row in tables["other-costs"]] == ["aws-spot", "other"]
     assert tables["other-costs"][0]["cost_tot"] == first.cost.cost_tot.median
-
-
 
 
 def test_a_doubt_of_many_configurations_is_said_once(tmp_path) -> None:
