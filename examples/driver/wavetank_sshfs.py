@@ -17,6 +17,8 @@ from wavetank.cluster.filesystems.base import (
     unmount_from,
     wait_until,
 )
+from wavetank.cluster.filesystems.facts import Facts, TriedLayout
+from wavetank.cluster.filesystems.options import NUMBER, Table, all_option_problems
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
@@ -26,35 +28,20 @@ SFTP_SERVER = "/usr/lib/openssh/sftp-server"
 START_TIMEOUT_S = 60.0
 # Clients of a parallel program must see what the others did: nothing is taken from caches of names and sizes.
 COHERENT = ("dir_cache=no", "attr_timeout=0", "entry_timeout=0", "negative_timeout=0")
-MOUNT_OPTIONS = frozenset({"max_conns", "max_read"})
+MOUNT_OPTIONS = Table("sshfs", {"max_conns": NUMBER, "max_read": NUMBER})
 
 
 class SSHFS:
     """An SFTP server in front of a directory, mounted by FUSE."""
 
     kind = "sshfs"  # what cluster files call it
-    is_global = True  # all compute nodes see the same files
+    # What wavetank must know before any of it is up. Everything that is not said is as in ``Facts``.
+    facts = Facts(title="SSHFS", most_servers=1, tried=(TriedLayout(servers=1),))
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """What this file system cannot do. All findings at once; nothing is started where there is one."""
-        fs, n = spec.file_system, len(spec.server_names())
-        findings = []
-        if n != 1:
-            findings.append(
-                f"file_system sshfs has one data server, not {n}: set file_system.servers to 1"
-            )
-        if fs.stripe.kind != "distributed":
-            findings.append("file_system sshfs cannot stripe: remove file_system.stripe")
         # Options that nobody reads are slips of the pen. They are findings, never ignored.
-        findings += [f"file_system.options.{key}: sshfs has no such option" for key in fs.options]
-        for key, value in fs.mount_options.items():
-            if key not in MOUNT_OPTIONS:
-                findings.append(
-                    f"file_system.mount_options.{key}: sshfs has no such option here; it has {', '.join(sorted(MOUNT_OPTIONS))}"
-                )
-            elif not str(value).isdecimal():
-                findings.append(f"file_system.mount_options.{key}: {value!r} is no whole number")
-        return findings
+        return list(all_option_problems(spec.file_system, Table("sshfs"), MOUNT_OPTIONS))
 
     # Programs of nodes are not looked for here: 'check' would look on this machine, and nodes may be others (provider ssh).
 

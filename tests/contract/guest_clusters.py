@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from wavetank.cluster.access import Access
-from wavetank.cluster.combinations import BROUGHT_UP
+from wavetank.cluster.registry import facts
 
 SMALL: dict[str, Any] = {"name": "t.small", "vcpus": 1}
 KINDS: dict[str, dict[str, Any]] = {
@@ -26,7 +26,7 @@ KINDS: dict[str, dict[str, Any]] = {
     },
 }
 TESTED: frozenset[tuple[Access, str]] = frozenset(
-    (access, kind) for kind in KINDS for access in BROUGHT_UP[kind]
+    (access, kind) for kind in KINDS for access in facts(kind).guest_methods
 )
 """What with_each brings up."""
 

@@ -32,7 +32,7 @@ def test_it_is_a_running_cluster(cluster: Cluster) -> None:
 
 
 def test_every_compute_node_sees_a_global_file(cluster: Cluster) -> None:
-    if not cluster.file_system.is_global:
+    if not cluster.is_global:
         pytest.skip("does not apply: file system none has no shared files")
     one, other = cluster.compute_hosts
     one.run(["dd", f"of={cluster.mount_path}/seen", "status=none"], stdin="by all")

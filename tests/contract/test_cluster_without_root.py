@@ -136,5 +136,5 @@ def test_a_file_system_that_needs_root_is_refused_with_the_reason(home: Path) ->
     check = as_nobody(home, "-c", MAIN, "cluster", "check", "lab.yaml")
     assert check.returncode == 1
     assert (
-        "file_system nfs needs root: without it, provider local has none, orangefs" in check.stderr
+        "file_system nfs needs root: without it, provider local has orangefs, none" in check.stderr
     )

@@ -15,7 +15,7 @@ from leftovers import skip_unless_possible, up
 from test_cluster_contract import *  # noqa: F403
 
 from wavetank.cluster import deploy
-from wavetank.cluster.registry import file_system
+from wavetank.cluster.registry import facts, file_system
 from wavetank.cluster.spec import ClusterSpec
 
 DRIVER = Path(__file__).parents[2] / "examples" / "driver"
@@ -70,7 +70,7 @@ def cluster(
 
 
 def test_it_is_found_by_its_entry_point() -> None:
-    assert (file_system("sshfs").kind, file_system("sshfs").is_global) == ("sshfs", True)
+    assert (file_system("sshfs").kind, facts("sshfs").title) == ("sshfs", "SSHFS")
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Literal
 
+from wavetank.cluster.filesystems.facts import Facts, TriedLayout
+from wavetank.cluster.registry import facts, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import SpecError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import io_ranks
 from wavetank.model.findings.finding import CARRIER_SHARE, percent
@@ -25,13 +29,9 @@ MOST_SERVERS = 3
 MOST_CLUSTERS = 7
 """7 configurations are 21 pairs, which six repetitions of each can tell apart; 12 are 66, which need seven."""
 SMALLEST_STORAGE_BYTES = 512 * MIB
-"""Of a server: a store of CephFS needs as much."""
+"""Of a server: the most that a file system needs for itself."""
 HEADROOM = 1.5
 """Space for the file systems' own data, and for files that grow."""
-CEPHFS_MEMORY_BYTES = 2048 * MIB
-"""bytes that this machine must have free: three stores, a monitor, a metadata server, four clients with caches."""
-
-_GLUSTERFS_SHARD = 4 * MIB  # the least that it takes
 
 
 @dataclass(frozen=True)
@@ -133,14 +133,17 @@ def clusters_for(
     free_memory_bytes: int | None = None,
     prefix: str = "try",
 ) -> Choice:
-    """NFS, and parallel file systems whose layouts can do something for an application.
+    """The file systems that layouts are known of which can do something for an application.
 
     Args:
         kernel: of the application.
         instance: of all nodes, as in a cluster file.
-        problems: why a cluster cannot come up on this machine; decides on CephFS and OrangeFS.
+        problems: why a cluster cannot come up on this machine.
         free_memory_bytes: of this machine; None: not known, and taken to be enough.
         prefix: of the clusters' names.
+
+    Raises:
+        SpecError: none can come up here.
     """
     placement = placement_of(kernel)
     compute = min(max(io_processes(kernel), 2), MOST_COMPUTE_NODES)
@@ -148,40 +151,36 @@ def clusters_for(
     clusters: list[ClusterSpec] = []
     left_out: dict[str, str] = {}
     small = None
-    for name, file_system, servers, layout in _bodies(kernel, placement):
+    for kind, layout in _layouts(placement):
+        servers = layout.servers or min(
+            sum(file.prepare_bytes > 0 for file in kernel.files), MOST_SERVERS
+        )
+        if layout.stripe is not None and layout.stripe * servers > placement.largest_bytes:
+            small = min(layout.stripe, small or layout.stripe)
+            continue
+        stripe = {} if layout.stripe is None else {"kind": "sharded", "size": layout.stripe}
         spec = ClusterSpec.model_validate(
             {
-                "name": f"{prefix}-{name}",
+                "name": f"{prefix}-{_name(kind, layout)}",
                 "instance": dict(instance),
                 "nodes": {"compute": compute, "io": servers},
-                "file_system": file_system,
+                "file_system": {"kind": kind, **facts(kind).required, "stripe": stripe},
                 "storage": {"size": size},
-                "layout": layout,
+                "layout": "one-server-per-file" if layout.servers is None else "striped",
             }
         )
-        kind = spec.file_system.kind
-        stripe = spec.file_system.stripe.size
-        if stripe is not None and stripe * servers > placement.largest_bytes:
-            small = min(stripe, small or stripe)
-            continue
-        if kind in ("cephfs", "orangefs") and kind not in left_out:
-            against = list(problems(spec))
-            if (
-                kind == "cephfs"
-                and (free_memory_bytes or CEPHFS_MEMORY_BYTES) < CEPHFS_MEMORY_BYTES
-            ):
-                against.append(
-                    f"it needs {format_size(CEPHFS_MEMORY_BYTES)} of free memory, and this machine has "
-                    f"{format_size(free_memory_bytes or 0)}"
-                )
-            if kind == "orangefs" and any("missing" in one for one in against):
-                against = ["it is not installed on this machine"]
+        if kind not in left_out:
+            against = [*problems(spec), *_memory_problems(facts(kind), free_memory_bytes)]
             if against:
-                left_out[kind] = f"{_NAMES[kind]} is not compared: {'; '.join(against)}."
+                left_out[kind] = f"{spec.file_system.title} is not compared: {'; '.join(against)}."
         if kind not in left_out:
             clusters.append(spec)
-    told = [left_out[kind] for kind in left_out]
-    if small is not None and small <= _GLUSTERFS_SHARD:
+    if not clusters:
+        raise SpecError(
+            f"no file system can be compared on this machine. {' '.join(left_out.values())} 'wavetank doctor' shows what is missing"
+        )
+    told = list(left_out.values())
+    if small is not None:
         told.append(
             f"The largest file has {format_size(placement.largest_bytes)}: stripes of {format_size(small)} and more "
             "would not reach all servers, so such layouts are not compared."
@@ -189,33 +188,40 @@ def clusters_for(
     return Choice(tuple(clusters[:MOST_CLUSTERS]), tuple(told))
 
 
-_NAMES = {"cephfs": "CephFS", "orangefs": "OrangeFS"}
+def _memory_problems(its: Facts, free_memory_bytes: int | None) -> Iterator[str]:
+    if free_memory_bytes is not None and free_memory_bytes < its.free_memory_bytes:
+        yield (
+            f"it needs {format_size(its.free_memory_bytes)} of free memory, and this machine has "
+            f"{format_size(free_memory_bytes)}"
+        )
 
 
-def _bodies(
-    kernel: Kernel, placement: Placement
-) -> Iterator[tuple[str, dict[str, object], int, str]]:
-    """Name, file system, data servers and layout of input files; what tells most comes first."""
+def _layouts(placement: Placement) -> Iterator[tuple[str, TriedLayout]]:
+    """Layouts that can do something for an application: the first one of each file system, then the second ones, ..."""
+    kinds = file_system_kinds(lambda facts: bool(facts.tried))
+    suited = {
+        kind: [each for each in facts(kind).tried if _suits(each, placement)] for kind in kinds
+    }
+    for turn in zip_longest(*suited.values()):
+        for kind, layout in zip(kinds, turn, strict=True):
+            if layout is not None:
+                yield kind, layout
 
-    def striped(kind: str, servers: int, stripe: int) -> tuple[str, dict[str, object], int, str]:
-        unit = f"{stripe // MIB}m" if stripe >= MIB else f"{stripe // 1024}k"
-        body: dict[str, object] = {"kind": kind, "stripe": {"kind": "sharded", "size": stripe}}
-        return f"{kind}-{servers}-{unit}", body, servers, "striped"
 
-    yield "nfs", {"kind": "nfs"}, 1, "striped"
-    yield "glusterfs-1", {"kind": "glusterfs"}, 1, "striped"
-    if placement.kind == "many":
-        yield "glusterfs-2", {"kind": "glusterfs"}, 2, "striped"
-        yield "glusterfs-3", {"kind": "glusterfs"}, 3, "striped"
-        yield "cephfs-3", {"kind": "cephfs"}, 3, "striped"
-        yield "orangefs-3", {"kind": "orangefs"}, 3, "striped"
-        return
-    if placement.kind == "inputs":
-        n_inputs = min(sum(file.prepare_bytes > 0 for file in kernel.files), MOST_SERVERS)
-        yield "glusterfs-1dfx1f", {"kind": "glusterfs"}, n_inputs, "one-server-per-file"
-    yield striped("glusterfs", 3, _GLUSTERFS_SHARD)
-    yield striped("cephfs", 3, 4 * MIB)
-    yield striped("glusterfs", 2, _GLUSTERFS_SHARD)
-    yield striped("orangefs", 3, 64 * 1024)
-    yield striped("cephfs", 3, MIB)
-    yield striped("glusterfs", 3, 16 * MIB)
+def _suits(layout: TriedLayout, placement: Placement) -> bool:
+    """Whole files on several servers are for many files, a server for each input file is for inputs, stripes are for few files."""
+    if layout.stripe is not None:
+        return placement.kind != "many"
+    if layout.servers is None:
+        return placement.kind == "inputs"
+    return layout.servers == 1 or placement.kind == "many"
+
+
+def _name(kind: str, layout: TriedLayout) -> str:
+    """Of a cluster: "nfs", "glusterfs-3", "glusterfs-3-4m", "glusterfs-1dfx1f"."""
+    if facts(kind).most_servers == 1:
+        return kind
+    if layout.stripe is None:
+        return f"{kind}-{layout.servers or '1dfx1f'}"
+    unit = f"{layout.stripe // MIB}m" if layout.stripe >= MIB else f"{layout.stripe // 1024}k"
+    return f"{kind}-{layout.servers}-{unit}"

@@ -10,13 +10,9 @@ from dataclasses import dataclass, field
 
 from wavetank.cluster.access import method_of
 from wavetank.cluster.components import (
-    IN_OBJECTS,
-    WITHOUT_METADATA,
-    WITHOUT_SERVERS,
     Instance,
     Storage,
 )
-from wavetank.cluster.registry import TITLES
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import provisioned, volume_type
 from wavetank.compare.knobs import (
@@ -109,21 +105,11 @@ class _Gathered:
             self.follows[knob] = (follows,) if isinstance(follows, str) else follows
 
 
-def file_system_title(spec: ClusterSpec) -> str:
-    """A file system as its project writes it: "GlusterFS", "NFS gateways to CephFS", "existing /scratch"."""
-    fs = spec.file_system
-    if fs.kind == "existing":
-        return f"existing {fs.path}"
-    if fs.kind == "gateway" and fs.behind is not None:
-        return f"NFS gateways to {TITLES.get(fs.behind, fs.behind)}"
-    return TITLES.get(fs.kind, fs.kind)
-
-
 def _file_system(spec: ClusterSpec, into: _Gathered) -> None:
     fs, servers = spec.file_system, spec.server_names()
-    into.add(FILE_SYSTEM, file_system_title(spec))
+    into.add(FILE_SYSTEM, fs.title)
     # The number of data servers is chosen by nodes.io alone, or by file_system.servers too.
-    into.add(DATA_SERVERS, ANY if fs.kind in WITHOUT_SERVERS else str(len(servers)))
+    into.add(DATA_SERVERS, str(len(servers)) if fs.facts.has_servers else ANY)
     on_io_nodes = sum(name.startswith("io") for name in servers)
     into.add("I/O nodes without a server", str(spec.nodes.io - on_io_nodes))
     into.add("data servers on", _where(fs.placement, servers) if servers else ANY)
@@ -133,10 +119,10 @@ def _file_system(spec: ClusterSpec, into: _Gathered) -> None:
     if fs.throughput is not None:
         rate = fs.throughput
         into.add("throughput", rate if isinstance(rate, str) else exact_rate(rate))
-    if fs.kind not in WITHOUT_METADATA and fs.behind not in WITHOUT_METADATA:
+    if fs.keeper.own_metadata:
         names, placement = spec.metadata_names(), fs.metadata_placement
         _further(into, "metadata servers", names, fs.metadata_servers, placement)
-    if fs.kind == "gateway":
+    if fs.behind is not None:
         _further(into, "gateways", spec.gateway_names(), fs.gateways, fs.gateway_placement)
 
 
@@ -171,7 +157,7 @@ def _stripes(spec: ClusterSpec, into: _Gathered) -> None:
     elif stripe.kind != "distributed":
         layout = stripe.kind
     else:
-        layout = OBJECTS if spec.file_system.keeper in IN_OBJECTS else WHOLE_FILES
+        layout = OBJECTS if spec.file_system.keeper.in_objects else WHOLE_FILES
     is_striped = layout == "sharded"
     into.add(LAYOUT, layout)
     size = DEFAULT if stripe.size is None else exact_size(stripe.size)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from wavetank.cluster.components import IN_OBJECTS, MANAGED, Stripe
+from wavetank.cluster.components import Stripe
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.compare.configuration import TurnedLayout
 from wavetank.document import explain
@@ -20,12 +20,6 @@ from wavetank.variants.layouts import WHOLE, count_of, shown, size_of
 
 LONGEST_NAME = 31
 """Characters of a cluster's name."""
-_ONE_BY_ONE = ("cephfs",)
-"""Those that fill one object after the other where no count is given."""
-_FIXED = ("moosefs",)
-"""Those whose objects no stripe changes."""
-_OWN_OPTIONS = {"cephfs": ("layout",), "orangefs": ("distribution", "distribution_params")}
-"""Options that say how files lie, whatever the stripe says."""
 
 
 def turned(spec: ClusterSpec, setting: str) -> tuple[ClusterSpec, TurnedLayout]:
@@ -70,7 +64,7 @@ def _turned(spec: ClusterSpec, name: str, value: str) -> tuple[Stripe, str]:
         return Stripe(), value
     if name == "layout":
         return stripe, value
-    if spec.file_system.keeper in _FIXED:
+    if spec.file_system.keeper.fixed_objects:
         raise DoesNotApplyError("its chunks have one size, and its master puts them on any server")
     if name == "stripe-size":
         return Stripe(kind="sharded", size=size_of(value), count=stripe.count), "striped"
@@ -82,7 +76,7 @@ def _turned(spec: ClusterSpec, name: str, value: str) -> tuple[Stripe, str]:
 def _why_never(spec: ClusterSpec) -> str | None:
     """Why no knob of the layout can be turned on a cluster; None where one may be."""
     fs, servers = spec.file_system, spec.server_names()
-    if fs.kind not in MANAGED and not servers:
+    if fs.facts.made_by is None and not servers:
         return (
             f"what data servers file system {fs.kind} has is not chosen here: name a cluster for each layout in "
             "'clusters'"
@@ -91,7 +85,7 @@ def _why_never(spec: ClusterSpec) -> str | None:
         return "its one data server holds all of every file"
     if fs.stripe.kind in ("replicated", "disperse"):
         return f"its files are {fs.stripe.kind}: how they lie on the servers follows from that"
-    said = [name for name in _OWN_OPTIONS.get(spec.file_system.keeper, ()) if name in fs.options]
+    said = [name for name in fs.keeper.layout_options if name in fs.options]
     if said:
         return f"its file_system.options say how files lie: {' and '.join(said)}"
     return None
@@ -99,9 +93,7 @@ def _why_never(spec: ClusterSpec) -> str | None:
 
 def _are_whole(spec: ClusterSpec) -> bool:
     """Whether each file is whole on one data server."""
-    return (
-        spec.file_system.stripe.kind == "distributed" and spec.file_system.keeper not in IN_OBJECTS
-    )
+    return spec.file_system.stripe.kind == "distributed" and not spec.file_system.keeper.in_objects
 
 
 def _before(spec: ClusterSpec, name: str) -> str:
@@ -115,7 +107,8 @@ def _before(spec: ClusterSpec, name: str) -> str:
         return "striped"
     if name == "stripe-size":
         return "default" if stripe.size is None else exact_size(stripe.size)
-    default = 1 if spec.file_system.keeper in _ONE_BY_ONE else len(spec.server_names())
+    # without a count, one object is filled after the other
+    default = 1 if spec.file_system.keeper.in_objects else len(spec.server_names())
     count = stripe.count or default
     return shown(f"stripe-count={count}") if count else "all"
 

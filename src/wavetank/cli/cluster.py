@@ -361,12 +361,10 @@ def _say_orphans() -> None:
 
 def _summary(spec: ClusterSpec) -> str:
     """In one line: 5 nodes of c3.2xlarge, GlusterFS on 3 data servers."""
-    from wavetank.cluster.registry import TITLES
-
     n, servers = len(spec.node_names()), len(spec.server_names())
     where = f" on {servers} data server{'s' if servers > 1 else ''}" if servers else ""
-    kind = spec.file_system.kind
-    file_system = "no global file system" if kind == "none" else f"{TITLES.get(kind, kind)}{where}"
+    fs = spec.file_system
+    file_system = f"{fs.title}{where}" if fs.facts.is_global else "no global file system"
     return f"{n} node{'s' if n > 1 else ''} of {spec.instance.name}, {file_system}, provider {spec.provider}"
 
 

@@ -100,11 +100,10 @@ def cost_until_end_table(spec: ClusterSpec) -> Table:
 
 def _margin(spec: ClusterSpec) -> str:
     from wavetank.cluster.clouds.price import MARGIN_S, SERVED_MARGIN_S
-    from wavetank.cluster.components import MANAGED
     from wavetank.units import format_estimate
 
-    kind = spec.file_system.kind
-    served = f", for {kind} of {format_estimate(SERVED_MARGIN_S)}" if kind in MANAGED else ""
+    fs = spec.file_system
+    served = f", for {fs.kind} of {format_estimate(SERVED_MARGIN_S)}" if fs.facts.made_by else ""
     return format_estimate(MARGIN_S) + served
 
 

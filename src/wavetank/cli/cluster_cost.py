@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wavetank.cli.currency import origin_words, prices_in
-from wavetank.cluster.components import CLOUDS, MADE_BY, MAKES_NODES, MANAGED
+from wavetank.cluster.components import CLOUDS, MAKES_NODES
 from wavetank.cost.hours import HOURS_PER_MONTH, per_month
 from wavetank.tables.table import Column, Definition, Table
 from wavetank.tables.words import plain_words
@@ -226,9 +226,8 @@ def _storage_beside(spec: ClusterSpec, *, is_emulated: bool) -> Iterator[tuple[s
     from wavetank.cost.storage import storage_of, storage_words
     from wavetank.units import format_rate, format_size
 
-    if spec.file_system.kind in MANAGED:
+    if (maker := spec.file_system.facts.made_by) is not None:
         for use in storage_of(spec):
-            maker = MADE_BY[spec.file_system.kind]
             yield "file system", f"comes up with provider {maker} alone", storage_words(use)
         return
     storage, holders = spec.storage, spec.storage_names()

@@ -8,8 +8,20 @@ from pathlib import Path
 import click
 
 from wavetank.errors import CostError, UsageError
+from wavetank.nearest import did_you_mean
 
-KINDS = ["nfs", "glusterfs", "cephfs", "moosefs", "orangefs", "gateway", "none"]
+
+def _kind(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    """A file system that nodes of this machine can have."""
+    from wavetank.cluster.registry import file_system_kinds
+
+    del ctx, parameter
+    kinds = file_system_kinds(lambda facts: facts.on_this_machine)
+    if value not in kinds:
+        raise click.BadParameter(
+            f"{value!r} is none of {', '.join(kinds)}.{did_you_mean(value, kinds)}"
+        )
+    return value
 
 
 @click.command(short_help="Write a commented cluster file from instance types.")
@@ -19,8 +31,8 @@ KINDS = ["nfs", "glusterfs", "cephfs", "moosefs", "orangefs", "gateway", "none"]
 )  # fmt: skip
 @click.option("--io-instance", metavar="TYPE", help="Of the I/O nodes. [default: as --instance]")
 @click.option(
-    "--file-system", type=click.Choice(KINDS), default="nfs", show_default=True,
-    help="The global file system; none: each node's own disk.",
+    "--file-system", callback=_kind, default="nfs", show_default=True, metavar="KIND",
+    help="The global file system, of those that 'wavetank doctor' shows; none: each node's own disk.",
 )  # fmt: skip
 @click.option(
     "--compute", type=click.IntRange(1, 64), default=2, show_default=True, help="Compute nodes."
@@ -60,10 +72,6 @@ def command(
 
     if output is not None and output.exists():
         raise UsageError(f"{output} exists already. Choose another name with -o, or remove it")
-    if file_system == "nfs" and servers > 1:
-        raise UsageError(
-            f"NFS has one server, not {servers}. Choose glusterfs, cephfs, moosefs, orangefs or gateway, or --servers 1"
-        )
     try:
         storage_bytes = parse_size(storage)
     except ValueError as error:

@@ -137,7 +137,7 @@ def settings_table(spec: ClusterSpec) -> Table:
         **({"metadata servers": ", ".join(spec.metadata_names())} if spec.metadata_names() else {}),
         **({"gateways": f"{', '.join(spec.gateway_names())}, in front of {fs.behind}"} if fs.behind else {}),
         "access method": access_method(spec),
-        "mount": fs.path or ("/storage" if fs.kind == "none" else fs.mount),
+        "mount": fs.path or (fs.mount if fs.facts.is_global else "/storage"),
         **({"prefix": fs.prefix} if fs.prefix else {}),
         **({"package": fs.package} if fs.package else {}),
         "stripe": stripe,
@@ -163,7 +163,7 @@ def access_method(spec: ClusterSpec) -> str:
     from wavetank.cluster.access import WORDS, method_of
     from wavetank.cluster.components import MAKES_NODES
 
-    if spec.file_system.kind == "none":
+    if not spec.file_system.facts.is_global:
         return "local disks"
     if spec.provider not in MAKES_NODES:
         return "native: instances as they are" if spec.cloud else "native: hosts as they are"

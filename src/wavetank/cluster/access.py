@@ -52,7 +52,7 @@ def method_of(access: Access | None, provider: str) -> Access:
 def access_problems(
     access: Access | None,
     provider: str,
-    kind: str,
+    is_global: bool,
     compute: Sequence[str],
     servers: Sequence[str],
 ) -> Iterator[str]:
@@ -61,14 +61,14 @@ def access_problems(
     Args:
         access: as written; None: left out.
         provider: of the nodes.
-        kind: of the file system.
+        is_global: whether all compute nodes see the same files.
         compute: names of the compute nodes.
         servers: names of the nodes with data, metadata and NFS servers.
     """
     if access is None:
         return
-    if kind == "none":
-        yield f"access: file_system none is local disks, which no method reaches: remove access: {access}"
+    if not is_global:
+        yield f"access: the file system is local disks, which no method reaches: remove access: {access}"
     elif provider == "vm" and access == "native":
         yield "access: native has no virtual machines: use provider local or ssh, or another access"
     elif provider == "local" and access not in OF_LOCAL:
@@ -106,7 +106,7 @@ def processes(spec: ClusterSpec) -> list[Processes]:
     found = []
     for node in spec.node_names():
         ranks = ["ranks"] if node in spec.compute_names() else []
-        client = ["client"] if ranks and spec.file_system.kind != "none" else []
+        client = ["client"] if ranks and spec.file_system.facts.is_global else []
         served = [
             words
             for words, names in (

@@ -11,12 +11,6 @@ from wavetank.units import MIB, format_size
 if TYPE_CHECKING:
     from wavetank.cluster.spec import ClusterSpec
 
-# Of the file system's capacity; the rest is for what it and its local file systems keep beside the data.
-FOR_VOLUMES = 0.9
-# Those that stop earlier: stores of CephFS count as full from 0.6 on where little storage is filled fast, chunk servers of MooseFS
-# leave 64 MiB to 256 MiB free.
-STOPS_EARLIER = {"cephfs": 0.5, "moosefs": 0.7}
-
 
 def capacity_bytes(spec: ClusterSpec) -> int:
     """Bytes that the application's file system holds, before its own overhead."""
@@ -32,8 +26,7 @@ def capacity_bytes(spec: ClusterSpec) -> int:
 def volume_bytes(spec: ClusterSpec) -> int:
     """Size of a guest's volume: guests have equal shares of the file system, in whole MiB."""
     fs = spec.file_system
-    usable = STOPS_EARLIER.get(fs.keeper, FOR_VOLUMES)
-    share = capacity_bytes(spec) * usable / len(spec.compute_names())
+    share = capacity_bytes(spec) * fs.keeper.usable_share / len(spec.compute_names())
     return int(share) // MIB * MIB
 
 

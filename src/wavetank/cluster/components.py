@@ -9,6 +9,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from wavetank.cluster.filesystems.facts import Facts, StripeKind
+from wavetank.cluster.registry import facts, file_system_title
 from wavetank.document import Record
 from wavetank.refusals import Written
 from wavetank.units import Rate, Size, format_size
@@ -47,25 +49,6 @@ CLOUDS = ("aws", "openstack")
 # The cloud whose instance types the catalogue has.
 AWS = "aws"
 OPENSTACK = "openstack"
-
-# File systems that a cloud makes and runs, and the provider whose they are; their keys are held together by managed.py.
-MADE_BY = {"fsx-lustre": AWS, "efs": AWS, "manila-share": OPENSTACK}
-MANAGED = frozenset(MADE_BY)
-
-# Those that have no data servers among the nodes.
-WITHOUT_SERVERS = frozenset({"none", "existing"}) | MANAGED
-
-# Those that are mounted already when a cluster comes up.
-WITHOUT_MOUNT = WITHOUT_SERVERS - MANAGED
-
-# Those whose data servers serve the metadata too.
-WITHOUT_METADATA = WITHOUT_SERVERS | {"nfs", "glusterfs"}
-
-# Those that cut every file into objects on all data servers, whatever the stripe's kind is.
-IN_OBJECTS = frozenset({"cephfs", "moosefs"})
-
-# Those where nothing of ours spreads the content of files.
-WITHOUT_STRIPES = frozenset({"none", "existing", "efs", "manila-share"})
 
 # Directories that nodes and hosts need as they are.
 NEEDED_DIRECTORIES = frozenset(
@@ -158,7 +141,7 @@ class Nodes(Record):
 class Stripe(Record):
     """How a file's content is spread over the data servers."""
 
-    kind: Literal["distributed", "sharded", "replicated", "disperse"] = Field(
+    kind: StripeKind = Field(
         default="distributed",
         description="distributed: each file whole on one server; sharded: in blocks over all; replicated: a copy on "
         "each; disperse: erasure coded over all",
@@ -273,9 +256,20 @@ class FileSystem(Record):
     )
 
     @property
-    def keeper(self) -> str:
-        """Kind of the file system that keeps the data: the one behind the gateways, where there are any."""
-        return self.behind or self.kind
+    def facts(self) -> Facts:
+        """What is known of its kind."""
+        return facts(self.kind)
+
+    @property
+    def keeper(self) -> Facts:
+        """What is known of the kind that keeps the data: of the one behind the gateways, where there are any."""
+        return facts(self.behind or self.kind)
+
+    @property
+    def title(self) -> str:
+        """As its project writes it: "GlusterFS", "NFS gateways to CephFS", "existing /scratch"."""
+        behind = file_system_title(self.behind) if self.behind else ""
+        return file_system_title(self.kind).format(path=self.path, behind=behind)
 
 
 class Storage(Record):

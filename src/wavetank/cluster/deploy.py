@@ -17,7 +17,7 @@ from wavetank.cluster.components import CLOUDS
 from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.examined import Examined
-from wavetank.cluster.filesystems.base import KnowsOptions, OutlivesNodes
+from wavetank.cluster.filesystems.base import KnowsOptions
 from wavetank.cluster.needs import TOOLS, Needs, needs_by_node
 from wavetank.cluster.providers.base import (
     AsksAccounts,
@@ -74,7 +74,7 @@ def _findings(spec: ClusterSpec, unknown: list[str]) -> list[str]:
         findings += driver.check(as_hosts(spec))
     except SpecError as error:
         findings.append(str(error))
-    findings += unmade_devices(spec.storage, spec.provider, driver)
+    findings += unmade_devices(spec.storage, spec.provider, spec.file_system)
     needs = needs_by_node(driver, as_hosts(spec))
     if isinstance(provider, ExaminesHosts):
         return findings + provider.examine(spec, needs)
@@ -268,7 +268,7 @@ def _remove_what_outlives(spec: ClusterSpec) -> None:
     # hosts that were not made ready may be another cluster's
     was_begun = any(entry["do"] == "install" for entry in directory_of(spec.name).journal())
     on_hosts = isinstance(provider, TakesHosts) and was_begun
-    if not isinstance(driver, OutlivesNodes) and not on_hosts:
+    if not driver.facts.outlives_nodes and not on_hosts:
         return
     try:
         cluster = DeployedCluster(spec, provider.find(spec))
@@ -278,7 +278,7 @@ def _remove_what_outlives(spec: ClusterSpec) -> None:
     try:
         driver.remove(cluster.site)
     except ClusterError as error:
-        if isinstance(driver, OutlivesNodes):
+        if driver.facts.outlives_nodes:
             raise
         # the provider ends every process on its hosts, and says which of them do not answer
         log.warning("cannot remove %s by its own means: %s", spec.file_system.kind, error)

@@ -97,7 +97,7 @@ class DeployedCluster:
     def storage_paths(self) -> tuple[str, ...]:
         """See host.HasDevices. Where no file system is over them, files lie on the first one alone."""
         paths = device_paths(self.spec.storage, self.nodes.storage_path)
-        return paths if self.file_system.is_global else paths[:1]
+        return paths if self.spec.file_system.facts.is_global else paths[:1]
 
     @property
     def scratch_path(self) -> str | None:
@@ -143,7 +143,7 @@ class DeployedCluster:
     @property
     def is_global(self) -> bool:
         """Whether all compute nodes see the same files, see host.SharesFiles."""
-        return self.file_system.is_global and not self.spec.has_volumes
+        return self.spec.file_system.facts.is_global and not self.spec.has_volumes
 
     @cached_property
     def site(self) -> Site:
@@ -194,7 +194,7 @@ class DeployedCluster:
 
     def drop_caches(self) -> str:
         """Empty all caches: the client's own by mounting again, then the page caches of all nodes."""
-        remounts = self.file_system.is_global
+        remounts = self.spec.file_system.facts.is_global
         if remounts:
             mounting.unmount(self.file_system, self.site, self.nodes)
         try:

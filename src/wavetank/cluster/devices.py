@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Protocol, runtime_checkable
 
-from wavetank.cluster.components import CLOUDS, Instance, Storage
+from wavetank.cluster.components import CLOUDS, FileSystem, Instance, Storage
 from wavetank.cluster.instance_types import aws_instances
+from wavetank.cluster.registry import file_system_kinds
 from wavetank.cluster.volumes import volume_problems, volume_rates
 from wavetank.units import format_size
-
-
-@runtime_checkable
-class ServesDevices(Protocol):
-    """A file system's driver that puts a data server, or a part of one, on each device of a node."""
-
-    serves_each_device: bool
 
 
 def is_on_instance(storage: object) -> bool:
@@ -108,24 +101,20 @@ def device_problems(key: str, storage: Storage, instances: Iterable[Instance]) -
             )
 
 
-def unmade_devices(storage: Storage, provider: str, driver: object) -> Iterator[str]:
+def unmade_devices(storage: Storage, provider: str, fs: FileSystem) -> Iterator[str]:
     """What of several devices of a node a provider or a file system does not make.
 
     Args:
         storage: of the specification.
         provider: its name.
-        driver: of the file system; None where there is none.
+        fs: of the specification.
     """
     if storage.devices == 1:
         return
     if provider not in ("local", *CLOUDS):
         yield f"storage.devices: provider {provider} has one device on a node; leave devices out, or take provider local"
-    elif (
-        storage.devices_as == "servers"
-        and driver is not None
-        and not isinstance(driver, ServesDevices)
-    ):
+    elif storage.devices_as == "servers" and not fs.facts.serves_each_device:
         yield (
-            f"storage.devices: {getattr(driver, 'kind', 'this file system')} has one server with one device on a node here. "
-            "Take glusterfs, cephfs, moosefs or none, write devices_as: raid0, or leave devices out"
+            f"storage.devices: {fs.kind} has one server with one device on a node here. Take "
+            f"{' or '.join(file_system_kinds(lambda facts: facts.serves_each_device))}, write devices_as: raid0, or leave devices out"
         )

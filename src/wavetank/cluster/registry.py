@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
+from wavetank.cluster.filesystems.facts import UNKNOWN, Facts
 from wavetank.errors import SpecError
 from wavetank.nearest import did_you_mean
 
@@ -23,32 +25,19 @@ PROVIDERS: dict[str, str] = {
     "vm": "wavetank.cluster.providers.vm:VmProvider",
 }
 FILE_SYSTEMS: dict[str, str] = {
-    "cephfs": "wavetank.cluster.filesystems.cephfs.driver:CephFS",
-    "efs": "wavetank.cluster.filesystems.efs.driver:EFS",
-    "existing": "wavetank.cluster.filesystems.existing.driver:Existing",
-    "fsx-lustre": "wavetank.cluster.filesystems.fsx_lustre.driver:FsxLustre",
-    "gateway": "wavetank.cluster.filesystems.gateway.driver:Gateway",
-    "glusterfs": "wavetank.cluster.filesystems.glusterfs.driver:GlusterFS",
-    "lustre": "wavetank.cluster.filesystems.lustre.driver:Lustre",
-    "manila-share": "wavetank.cluster.filesystems.manila_share.driver:ManilaShare",
-    "moosefs": "wavetank.cluster.filesystems.moosefs.driver:MooseFS",
     "nfs": "wavetank.cluster.filesystems.nfs.driver:NFS",
-    "none": "wavetank.cluster.filesystems.none.driver:NoFileSystem",
+    "glusterfs": "wavetank.cluster.filesystems.glusterfs.driver:GlusterFS",
+    "cephfs": "wavetank.cluster.filesystems.cephfs.driver:CephFS",
+    "moosefs": "wavetank.cluster.filesystems.moosefs.driver:MooseFS",
     "orangefs": "wavetank.cluster.filesystems.orangefs.driver:OrangeFS",
+    "gateway": "wavetank.cluster.filesystems.gateway.driver:Gateway",
+    "lustre": "wavetank.cluster.filesystems.lustre.driver:Lustre",
+    "existing": "wavetank.cluster.filesystems.existing.driver:Existing",
+    "none": "wavetank.cluster.filesystems.none.driver:NoFileSystem",
+    "efs": "wavetank.cluster.filesystems.efs.driver:EFS",
+    "fsx-lustre": "wavetank.cluster.filesystems.fsx_lustre.driver:FsxLustre",
+    "manila-share": "wavetank.cluster.filesystems.manila_share.driver:ManilaShare",
 }
-TITLES: dict[str, str] = {
-    "cephfs": "CephFS",
-    "efs": "EFS",
-    "fsx-lustre": "FSx for Lustre",
-    "glusterfs": "GlusterFS",
-    "lustre": "Lustre",
-    "manila-share": "Manila share",
-    "moosefs": "MooseFS",
-    "nfs": "NFS",
-    "none": "local disks",
-    "orangefs": "OrangeFS",
-}
-"""File systems as their projects write them, where that is not their kind."""
 CLOUDS: dict[str, str] = {
     "aws": "wavetank.cluster.clouds.aws.cloud:AwsCloud",
     "openstack": "wavetank.cluster.clouds.openstack.cloud:OpenStackCloud",
@@ -71,9 +60,34 @@ def file_system(kind: str) -> FileSystemDriver:
     """A file system's driver by its name.
 
     Raises:
-        SpecError: there is none of this name.
+        SpecError: there is none of this name, or it cannot be loaded.
     """
     return cast("FileSystemDriver", _load("file system", kind, FILE_SYSTEMS, FILE_SYSTEM_GROUP))
+
+
+def facts(kind: str) -> Facts:
+    """What is known of a kind of file system, by its driver; of a kind without one, nothing that refuses anything."""
+    if kind not in _FACTS:
+        try:
+            found = getattr(file_system(kind), "facts", UNKNOWN)
+        except SpecError:
+            return UNKNOWN
+        _FACTS[kind] = found
+    return _FACTS[kind]
+
+
+_FACTS: dict[str, Facts] = {}
+
+
+def file_system_kinds(test: Callable[[Facts], bool] = lambda facts: True) -> list[str]:
+    """Names of all file systems whose facts pass a test, ours first."""
+    others = (entry.name for entry in entry_points(group=FILE_SYSTEM_GROUP))
+    return [kind for kind in dict.fromkeys((*FILE_SYSTEMS, *others)) if test(facts(kind))]
+
+
+def file_system_title(kind: str) -> str:
+    """A kind of file system as its project writes it."""
+    return facts(kind).title or kind
 
 
 def cloud(name: str, region: str | None) -> Cloud:
@@ -103,7 +117,12 @@ def _load(what: str, name: str, known: dict[str, str], group: str) -> object:
         return getattr(importlib.import_module(module), attribute)()
     for entry in entry_points(group=group):
         if entry.name == name:
-            return entry.load()()
+            try:
+                return entry.load()()
+            except Exception as error:  # code of somebody else's
+                raise SpecError(
+                    f"{what} {name} cannot be loaded from {entry.value}: {error}. Mend or remove that package"
+                ) from error
     others = sorted([*known, *(entry.name for entry in entry_points(group=group))])
     raise SpecError(
         f"no {what} is called {name!r}; there are {', '.join(others)}.{did_you_mean(name, others)}"

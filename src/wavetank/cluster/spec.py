@@ -20,12 +20,8 @@ from wavetank.cluster.clouds.terms import Terms, terms_have_flavors, terms_probl
 from wavetank.cluster.components import (
     AWS,
     MAKES_NODES,
-    MANAGED,
     NEEDED_DIRECTORIES,
     SMALLEST_STORAGE_BYTES,
-    WITHOUT_METADATA,
-    WITHOUT_MOUNT,
-    WITHOUT_SERVERS,
     DriverName,
     FileSystem,
     Hypervisor,
@@ -37,8 +33,9 @@ from wavetank.cluster.components import (
     Storage,
 )
 from wavetank.cluster.devices import device_paths, device_problems, device_rates, is_on_instance
+from wavetank.cluster.filesystems.facts import OWN_KEYS
 from wavetank.cluster.instance_limits import with_catalogue
-from wavetank.cluster.managed import managed_problems
+from wavetank.cluster.registry import facts, file_system_kinds
 from wavetank.cluster.stripes import stripe_problems
 from wavetank.document import Record
 from wavetank.refusals import Written
@@ -141,7 +138,7 @@ class ClusterSpec(Record):
                 yield f"file_system.placement names {', '.join(unknown)}, but the nodes are {', '.join(names)}"
             if len(set(fs.placement)) != len(fs.placement):
                 yield "file_system.placement names a node twice"
-        if fs.kind in WITHOUT_MOUNT and fs.mount != FileSystem.model_fields["mount"].default:
+        if fs.facts.is_there and fs.mount != FileSystem.model_fields["mount"].default:
             yield f"file_system.mount has no meaning with kind: {fs.kind}, which is mounted already: remove it"
         parts = fs.mount.strip("/").split("/")
         if f"/{'/'.join(parts)}" in NEEDED_DIRECTORIES or parts[0] in (
@@ -165,10 +162,10 @@ class ClusterSpec(Record):
                 )
         yield from stripe_problems(self)
         yield from self._gateway_problems()
-        yield from managed_problems(fs)
+        yield from fs.facts.problems(fs)
         serving = (*self.server_names(), *self.metadata_names(), *self.gateway_names())
         yield from access_problems(
-            self.access, self.provider, fs.kind, self.compute_names(), serving
+            self.access, self.provider, fs.facts.is_global, self.compute_names(), serving
         )
         yield from volume_problems(self)
         holders = [] if self.has_flavors else [self.instance_of(n) for n in self.storage_names()]
@@ -179,16 +176,19 @@ class ClusterSpec(Record):
     def _server_problems(self) -> Iterator[str]:
         fs = self.file_system
         available = len(self._candidates(fs.placement))
-        for key, kind in (("path", "existing"), ("prefix", "orangefs"), ("package", "orangefs")):
-            if getattr(fs, key) is not None and fs.kind not in (kind, *MANAGED):
-                yield f"file_system.{key} only has a meaning with kind: {kind}, not {fs.kind}"
-        if (
-            fs.kind not in WITHOUT_SERVERS
-            and not isinstance(fs.placement, tuple)
-            and available == 0
-        ):
+        for key in sorted(OWN_KEYS - fs.facts.keys):
+            if getattr(fs, key) is not None:
+                of = " or ".join(each for each in file_system_kinds() if key in facts(each).keys)
+                yield f"file_system.{key} only has a meaning with kind: {of}, not {fs.kind}"
+        most = fs.facts.most_servers
+        if most is not None and len(self.server_names()) > most:
+            yield (
+                f"file_system {fs.kind} has {most} data server{'' if most == 1 else 's'}, not {len(self.server_names())}: set "
+                f"file_system.servers to {most}, or take another file system"
+            )
+        if fs.facts.has_servers and not isinstance(fs.placement, tuple) and available == 0:
             yield "file_system.placement is 'io', but nodes.io is 0: give I/O nodes, or placement: compute"
-        elif fs.kind in WITHOUT_MOUNT and fs.servers is not None:
+        elif not fs.facts.has_servers and fs.servers is not None:
             yield f"file_system.servers has no meaning with kind: {fs.kind}, which has no data servers: remove it"
         elif fs.servers is not None and fs.servers > available:
             yield (
@@ -212,10 +212,9 @@ class ClusterSpec(Record):
     def _metadata_problems(self, names: tuple[str, ...]) -> Iterator[str]:
         fs = self.file_system
         placement = fs.metadata_placement
-        kind = fs.keeper
-        if kind in WITHOUT_METADATA:
+        if not fs.keeper.own_metadata:
             if placement is not None or fs.metadata_servers is not None:
-                yield f"file_system {kind} has no metadata servers: remove metadata_servers and metadata_placement"
+                yield f"file_system {fs.behind or fs.kind} has no metadata servers: remove metadata_servers and metadata_placement"
             return
         if isinstance(placement, tuple):
             unknown = [name for name in placement if name not in names]
@@ -247,7 +246,7 @@ class ClusterSpec(Record):
 
     def server_names(self) -> tuple[str, ...]:
         """The nodes that hold data servers, in order."""
-        if self.file_system.kind in WITHOUT_SERVERS:
+        if not self.file_system.facts.has_servers:
             return ()
         candidates = self._candidates(self.file_system.placement)
         n = self.file_system.servers
@@ -256,7 +255,7 @@ class ClusterSpec(Record):
     def metadata_names(self) -> tuple[str, ...]:
         """The nodes that hold metadata servers, of file systems that have such, in order."""
         fs = self.file_system
-        if fs.kind in WITHOUT_METADATA or fs.behind in WITHOUT_METADATA:
+        if not fs.keeper.own_metadata:
             return ()
         if fs.metadata_placement is None:
             return self.server_names()[: fs.metadata_servers or 1]
@@ -275,13 +274,10 @@ class ClusterSpec(Record):
 
     def _gateway_problems(self) -> Iterator[str]:
         fs, names = self.file_system, self.node_names()
-        if fs.kind != "gateway":
-            for key in ("behind", "gateways", "gateway_placement"):
-                if getattr(fs, key) is not None:
-                    yield f"file_system.{key} only has a meaning with kind: gateway, not {fs.kind}"
-            return
-        if fs.behind is None or fs.behind == "gateway":
-            yield "file_system gateway needs file_system.behind: the parallel file system, e.g. glusterfs"
+        for key, value in fs.facts.required.items():
+            if getattr(fs, key) in (None, fs.kind):
+                yield f"file_system {fs.kind} needs file_system.{key}, e.g. {value}"
+        if fs.behind in (None, fs.kind) or "behind" not in fs.facts.keys:
             return
         placement = fs.gateway_placement
         if isinstance(placement, tuple):
@@ -353,7 +349,7 @@ class ClusterSpec(Record):
     @property
     def shares_files(self) -> bool:
         """Whether all compute nodes see the same files."""
-        return self.file_system.kind != "none" and not self.has_volumes
+        return self.file_system.facts.is_global and not self.has_volumes
 
     def guest_names(self) -> tuple[str, ...]:
         """The nodes that are guests, in order; see access.py."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from wavetank.cluster.components import MANAGED, WITHOUT_STRIPES, Stripe
+from wavetank.cluster.components import Stripe
+from wavetank.cluster.registry import file_system_kinds
 
 if TYPE_CHECKING:
     from wavetank.cluster.spec import ClusterSpec
@@ -14,9 +15,17 @@ if TYPE_CHECKING:
 def stripe_problems(spec: ClusterSpec) -> Iterator[str]:
     """What does not fit together among stripes, servers and the layout of input files, whatever the file system's driver says."""
     fs = spec.file_system
-    if fs.kind in WITHOUT_STRIPES and fs.stripe != Stripe():
-        yield f"file_system.stripe has no meaning with kind: {fs.kind}: remove it"
+    known = fs.keeper.stripes
+    if not known:
+        if fs.stripe != Stripe():
+            yield f"file_system.stripe has no meaning with kind: {fs.kind}: remove it"
         return
+    if fs.stripe.kind not in known:
+        others = file_system_kinds(lambda facts: fs.stripe.kind in facts.stripes)
+        yield (
+            f"file_system.stripe.kind {fs.stripe.kind}: {fs.behind or fs.kind} has {' and '.join(known)}. Take one of these, or "
+            f"{' or '.join(others)}"
+        )
     if fs.stripe.size == 0:
         yield "file_system.stripe.size is 0: a block has at least one byte"
     if spec.layout == "one-server-per-file" and fs.stripe.kind != "distributed":
@@ -25,7 +34,7 @@ def stripe_problems(spec: ClusterSpec) -> Iterator[str]:
         yield f"file_system.stripe.size only has a meaning with kind: sharded, not {fs.stripe.kind}"
     if fs.stripe.count is not None and fs.stripe.kind != "sharded":
         yield f"file_system.stripe.count only has a meaning with kind: sharded, not {fs.stripe.kind}"
-    elif fs.stripe.count is not None and fs.kind not in MANAGED:
+    elif fs.stripe.count is not None and fs.facts.made_by is None:
         servers = len(spec.server_names())
         if fs.stripe.count > servers:
             yield (

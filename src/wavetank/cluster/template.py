@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import yaml
 
-from wavetank.cluster.components import DISK_LIMITS, WITHOUT_METADATA, WITHOUT_SERVERS
+from wavetank.cluster.components import DISK_LIMITS, FileSystem
+from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.instance_limits import catalogue_limits
 from wavetank.cluster.instance_types import InstanceType, find_instance
+from wavetank.cluster.registry import facts, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import SpecError
 from wavetank.units import exact_network_rate, exact_rate, exact_size, format_rate
-
-GATEWAY_IN_FRONT_OF = "glusterfs"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Choices:
     @property
     def n_io(self) -> int:
         """I/O nodes: one for each data server."""
-        return 0 if self.file_system in WITHOUT_SERVERS else self.servers
+        return self.servers if facts(self.file_system).has_servers else 0
 
 
 def cluster_text(choices: Choices) -> str:
@@ -68,6 +68,7 @@ def cluster_text(choices: Choices) -> str:
 
 def _text(choices: Choices, kind: InstanceType, io_kind: InstanceType | None) -> str:
     fs, n_io = choices.file_system, choices.n_io
+    kinds = ", ".join(file_system_kinds(lambda facts: facts.made_by is None))
     instances = _instance(
         "instance", "of compute nodes" + ("" if io_kind else " and I/O nodes"), kind
     )
@@ -86,8 +87,9 @@ nodes: # number of nodes of each kind
   head: 0 # h1, ...: run nothing but metadata servers put there, and are paid for; default: 0
 
 file_system: # the global one, that all compute nodes mount
-  kind: {fs} # nfs, glusterfs, cephfs, moosefs, orangefs, gateway, lustre, existing, none; no default
-{_BEHIND if fs == "gateway" else ""}{_servers(fs, choices.servers) if n_io else ""}
+  kind: {fs} # {kinds}; no default
+{"".join(f"  {_required(key, value)}" for key, value in facts(fs).required.items())}\
+{_servers(facts(fs), choices.servers) if n_io else ""}
 storage: # the disk of each {"data server" if n_io else "compute node"}, an image file on this machine
   size: {_size(choices.storage_bytes)} # capacity, bytes; default: 2 GiB
   local_file_system: xfs # xfs or ext4; default: xfs
@@ -98,28 +100,29 @@ scale: {choices.scale:g} # divides rates of network and disks, for machines smal
 """
 
 
-_BEHIND = f"""\
-  behind: {GATEWAY_IN_FRONT_OF} # the file system behind the NFS servers: glusterfs, cephfs; no default
-"""
+def _required(key: str, value: str) -> str:
+    return f"{key}: {value} # {FileSystem.model_fields[key].description}; no default\n"
 
 
-def _servers(fs: str, n: int) -> str:
+def _servers(fs: Facts, n: int) -> str:
     metadata = """\
   metadata_servers: 1 # number of metadata servers, with the data servers; default: 1
 """
-    sharded = fs in ("cephfs", "orangefs")
-    size = """\
-    size: 4 MiB # of a block, bytes; default: the file system's own
-"""
+    stripe = fs.tried[0].stripe if fs.tried else None
+    size = (
+        ""
+        if stripe is None
+        else f"    size: {_size(stripe)} # of a block, bytes; default: the file system's own\n"
+    )
     return f"""\
   servers: {n} # number of data servers; default: all that have a place
   placement: io # where they are: io, compute, or a list of nodes; default: io
-{"" if fs in WITHOUT_METADATA or fs == "gateway" else metadata}\
+{metadata if fs.own_metadata else ""}\
   mount: /wavetank # where compute nodes mount it, a path; default: /wavetank
   stripe: # how the content of files is spread over the data servers
-    kind: {"sharded" if sharded else "distributed"} # distributed (a file whole on a server), sharded, replicated, \
+    kind: {"sharded" if size else "distributed"} # distributed (a file whole on a server), sharded, replicated, \
 disperse; default: distributed
-{size if sharded else ""}"""
+{size}"""
 
 
 def _instance(key: str, whose: str, kind: InstanceType) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 
-from wavetank.cluster.components import MANAGED, Storage
+from wavetank.cluster.components import Storage
 from wavetank.cluster.managed import (
     fsx_capacity,
     fsx_deployment,
@@ -79,7 +79,7 @@ def storage_of(spec: ClusterSpec) -> tuple[StorageUse, ...]:
 
 def says_storage(spec: ClusterSpec) -> bool:
     """Whether the specification says what its storage is in a cloud."""
-    if spec.file_system.kind in MANAGED:
+    if spec.file_system.facts.made_by is not None:
         return True
     return spec.storage.on is not None
 

@@ -8,24 +8,14 @@ from functools import reduce
 from operator import or_
 from pathlib import Path
 
-from wavetank import native
 from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.namespaces import user
 from wavetank.cluster.namespaces.cgroups import hierarchies
-from wavetank.cluster.needs import needs_by_node
-from wavetank.cluster.registry import file_system
+from wavetank.cluster.needs import Needs, needs_by_node
+from wavetank.cluster.registry import facts, file_system, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.errors import SpecError
 from wavetank.doctor.finding import Finding, kernel_has, there_or_not, tried
-from wavetank.programs import find_program
-
-# Asked of their drivers; what a file system lies behind is asked for with it.
-_FILE_SYSTEMS: dict[str, dict[str, str]] = {
-    "glusterfs": {},
-    "cephfs": {},
-    "moosefs": {},
-    "gateway": {"behind": "glusterfs"},
-    "orangefs": {},
-}
 
 
 def privileges() -> Iterator[Finding]:
@@ -58,7 +48,8 @@ def _as_user() -> Finding:
     if reason is not None:
         cost = "no virtual clusters on this machine; everything else works"
         return Finding(area, ability, "missing", f"{found}; {reason}", cost, "run with sudo")
-    cost = f"virtual clusters only with file system {' or '.join(user.FILE_SYSTEMS)}; {user.LACKS}"
+    kinds = " or ".join(file_system_kinds(lambda facts: facts.without_root))
+    cost = f"virtual clusters only with file system {kinds}; {user.LACKS}"
     return Finding(
         area, ability, "limited", f"{found}, with a user namespace", cost, "run with sudo"
     )
@@ -124,7 +115,7 @@ def _cgroups() -> Finding:
 
 def _fuse() -> Finding:
     area, ability = "virtual clusters", "FUSE"
-    cost = "no GlusterFS mounts, and no NFS where the kernel has no NFS client"
+    cost = "no file systems whose clients use FUSE"
     try:
         os.close(os.open("/dev/fuse", os.O_RDWR))
     except PermissionError:
@@ -136,41 +127,23 @@ def _fuse() -> Finding:
     return Finding(area, ability, "ok", "/dev/fuse")
 
 
-def nfs() -> Iterator[Finding]:
-    """Client and server of NFS, each by the kernel or by a program."""
-    area = "file systems"
-    client = "kernel" if kernel_has("nfs") else None
-    if client is None and native.built("bin/wavetank-nfs-mount"):
-        client = "our FUSE mount; the kernel has none"
-    yield there_or_not(area, "NFS client", client, "none", "no NFS clusters",
-                       f"modprobe nfs, or {_bridge_remedy()}")  # fmt: skip
-    ganesha = find_program("ganesha.nfsd")
-    servers = [
-        *(["kernel"] if kernel_has("nfsd") else []),
-        *([f"nfs-ganesha ({ganesha})"] if ganesha else []),
-    ]
-    yield there_or_not(area, "NFS server", ", ".join(servers) or None, "none", "no NFS clusters",
-                       "apt-get install nfs-ganesha nfs-ganesha-vfs rpcbind")  # fmt: skip
-
-
-def _bridge_remedy() -> str:
-    install = "apt-get install libfuse3-dev libnfs-dev pkg-config"
-    return f"{install}, then: {native.how_to_build()}"
-
-
 def file_systems() -> Iterator[Finding]:
-    """Whether the programs that each driver names are here."""
-    for kind, more in _FILE_SYSTEMS.items():
+    """Whether what the driver of each file system needs is here."""
+    for kind in file_system_kinds(lambda facts: facts.on_this_machine and facts.has_servers):
         spec = ClusterSpec.model_validate(
             {
                 "name": "doctor",
                 "instance": {"name": "doctor"},
-                "nodes": {"compute": 1, "io": 2},
-                "file_system": {"kind": kind, **more},
+                "nodes": {"compute": 1, "io": 1},
+                "file_system": {"kind": kind, **facts(kind).required},
             }
         )
-        needs = reduce(or_, needs_by_node(file_system(kind), spec).values())
-        missing = needs.missing_here()
+        try:
+            driver = file_system(kind)
+            needs = reduce(or_, needs_by_node(driver, spec).values())
+            missing = [*needs.missing_here(), *driver.check(spec)]
+        except SpecError as error:  # the package of a driver that is not ours
+            needs, missing = Needs(), [str(error)]
         if missing:
             said = [one.partition(": ") for one in missing]  # "a, b are missing: how to get them"
             absent, remedy = ("; ".join(dict.fromkeys(one[i] for one in said)) for i in (0, 2))

@@ -21,7 +21,6 @@ def examine() -> list[Finding]:
         *clusters.privileges(),
         *clusters.kernel(),
         *clusters.guests(),
-        *clusters.nfs(),
         *clusters.file_systems(),
         *software.programs(),
         *software.importers(),

@@ -103,7 +103,7 @@ def test_stripes_that_would_not_reach_all_servers_are_not_tried(tmp_path):
 def test_two_input_files_are_tried_on_a_server_each():
     assert placement_of(KERNEL).kind == "inputs"
     found = names(KERNEL)
-    assert "glusterfs-1dfx1f" in found and "glusterfs-2-4m" in found
+    assert "glusterfs-1dfx1f" in found and "glusterfs-3-4m" in found
 
 
 def test_many_files_are_tried_whole_on_one_two_and_three_servers(tmp_path):
@@ -146,7 +146,7 @@ def test_file_systems_that_cannot_come_up_here_are_left_out_with_the_reason():
     choice = clusters_for(KERNEL, NODE, problems=problems)
     assert {each.file_system.kind for each in choice.clusters} == {"nfs", "glusterfs"}
     assert "CephFS is not compared: ceph-osd is missing." in choice.left_out
-    assert "OrangeFS is not compared: it is not installed on this machine." in choice.left_out
+    assert "OrangeFS is not compared: pvfs2-server, pvfs2fuse are missing." in choice.left_out
 
 
 def test_cephfs_needs_memory_of_the_machine():

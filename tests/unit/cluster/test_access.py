@@ -51,7 +51,7 @@ def spec(**changes: Any) -> ClusterSpec:
         ),
         (
             {"access": "client", "nodes": {"compute": 1}, "file_system": {"kind": "none"}},
-            "file_system none is local disks",
+            "the file system is local disks",
         ),
         ({"access": "volume", "nodes": {"compute": 2, "io": 1}}, "2 guests would have disks of 230"),
         (
@@ -123,7 +123,14 @@ def test_servers_on_host_nodes_share_this_machines_kernel_so_ganesha_serves_clie
     ("changes", "said"),
     [
         ({"access": "passthrough"}, None),
-        ({"access": "passthrough", "nodes": {"compute": 64, "io": 64}}, "has room for 127 nodes"),
+        (
+            {
+                "access": "passthrough",
+                "nodes": {"compute": 64, "io": 64},
+                "file_system": {"kind": "nfs", "servers": 1},
+            },
+            "has room for 127 nodes",
+        ),
         ({"access": "volume"}, None),
         ({"access": "volume", "hypervisor": "tcg"}, "Use hypervisor: uml, or access: passthrough"),
         ({"access": "client", "file_system": {"kind": "cephfs"}}, None),

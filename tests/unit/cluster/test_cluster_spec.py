@@ -82,6 +82,14 @@ def test_all_findings_are_given_at_once_with_their_places(tmp_path: Path) -> Non
         (changed(file_system={"kind": "existing", "stripe": {"kind": "sharded"}}), "stripe has no meaning with kind: existing"),
         (changed(file_system={"kind": "existing", "path": "/x", "mount": "/y"}), "mount has no meaning with kind: existing"),
         (changed(file_system={"kind": "efs", "stripe": {"kind": "replicated"}}), "stripe has no meaning with kind: efs"),
+        (changed(file_system={"kind": "nfs", "servers": 2}), "nfs has 1 data server, not 2"),
+        *(
+            (changed(file_system={"kind": kind, "stripe": {"kind": stripe, "count": None}}), f"{kind} has distributed")
+            for kind, stripe in (
+                ("nfs", "sharded"), ("cephfs", "disperse"), ("moosefs", "disperse"), ("orangefs", "replicated"),
+                ("lustre", "replicated"), ("lustre", "disperse"), ("fsx-lustre", "replicated"),
+            )
+        ),
         (changed(file_system={"kind": "nfs", "prefix": "/opt/x"}), "prefix only has a meaning with kind: orangefs, not nfs"),
         (changed(file_system={"kind": "gateway", "behind": "glusterfs", "metadata_servers": 1}), "glusterfs has no metadata servers"),
         (changed(file_system__stripe={"kind": "sharded", "size": 0}), "stripe.size is 0"),

@@ -98,8 +98,9 @@ def test_taking_down_or_finding_what_is_not_there_says_so() -> None:
 
 
 def test_what_cannot_come_up_is_refused_before_anything_is_made(state: Path) -> None:
-    body = SPEC.model_dump() | {"nodes": {"compute": 1, "io": 2}, "file_system": {"kind": "nfs"}}
-    with pytest.raises(SpecError, match=r"(?s)provider null has no nodes.*nfs has one data server"):
+    nfs = {"kind": "nfs", "options": {"warp": 9}}
+    body = SPEC.model_dump() | {"nodes": {"compute": 1, "io": 1}, "file_system": nfs}
+    with pytest.raises(SpecError, match=r"(?s)provider null has no nodes.*nfs has no such option"):
         deploy.bring_up(ClusterSpec.model_validate(body))
     assert not state.exists()
 
@@ -118,7 +119,7 @@ def test_a_failed_bring_up_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     ("kind", "reason", "words"),
     [
         ("none", None, None),
-        ("nfs", None, "file_system nfs needs root: without it, provider local has none, orangefs"),
+        ("nfs", None, "file_system nfs needs root: without it, provider local has orangefs, none"),
         (
             "none",
             "unshare: not permitted",

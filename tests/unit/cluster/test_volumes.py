@@ -129,12 +129,15 @@ def test_each_device_that_is_a_server_of_its_own_has_a_place() -> None:
 @pytest.mark.parametrize(
     ("file_system", "said"),
     [
-        ({"kind": "nfs", "capacity": "1200 GiB"}, "capacity only has a meaning with kind: fsx"),
+        (
+            {"kind": "nfs", "capacity": "1200 GiB"},
+            "capacity only has a meaning with kind: efs or fsx-lustre",
+        ),
         ({"kind": "nfs", "throughput": "elastic"}, "throughput only has a meaning with kind: efs"),
         ({"kind": "fsx-lustre", "capacity": "2000 GiB"}, "1200 GiB, 2400 GiB and multiples"),
         ({"kind": "fsx-lustre", "capacity": 0}, "1200 GiB, 2400 GiB and multiples"),
         ({"kind": "fsx-lustre", "throughput_per_tib": 250}, "with deployment: PERSISTENT_2"),
-        ({"kind": "fsx-lustre", "servers": 2}, "the cloud runs its servers"),
+        ({"kind": "fsx-lustre", "servers": 2}, "fsx-lustre, which has no data servers"),
         ({"kind": "efs", "throughput": "1 kB/s"}, "1 to 3414 MiB/s"),
         ({"kind": "manila-share"}, "capacity is needed with kind: manila-share"),
         ({"kind": "manila-share", "capacity": "1500 MiB"}, "shares of Manila have whole GiB"),

@@ -11,11 +11,12 @@ from click.testing import CliRunner
 from wavetank import native, programs
 from wavetank.cli.doctor import command
 from wavetank.cluster import registry
+from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.namespaces import user
 from wavetank.cluster.needs import needs_by_node
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.doctor import clusters, software
 from wavetank.doctor import finding as looking
+from wavetank.doctor import software
 from wavetank.doctor.examination import examine
 from wavetank.doctor.finding import Finding
 from wavetank.launchers.version import version_text
@@ -53,7 +54,6 @@ def test_doctor_and_driver_find_programs_in_the_same_places(
             program.chmod(0o755)
     monkeypatch.setattr(programs, "SYSTEM_PATH", str(tmp_path / "system"))
     monkeypatch.setenv("PATH", str(tmp_path / "own"))
-    monkeypatch.setattr(clusters, "kernel_has", lambda name: False)
     spec = ClusterSpec.model_validate(
         {
             "name": "lab",
@@ -63,11 +63,13 @@ def test_doctor_and_driver_find_programs_in_the_same_places(
         }
     )
     needs = needs_by_node(registry.file_system("nfs"), spec)["io1"]
+    reported = finding("nfs")
+    lacking = reported.found if reported.state == "missing" else ""
     missed = any("ganesha.nfsd" in said for said in needs.missing_here())
-    assert missed == (finding("NFS server").state == "missing") == (not (in_path or in_system))
+    assert missed == ("ganesha.nfsd" in lacking) == (not (in_path or in_system))
 
 
-@pytest.mark.parametrize("kind", ["glusterfs", "cephfs", "gateway", "orangefs"])
+@pytest.mark.parametrize("kind", ["nfs", "glusterfs", "cephfs", "gateway", "orangefs"])
 def test_every_file_system_is_reported_with_what_its_driver_needs(
     kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -81,15 +83,16 @@ def test_a_user_with_namespaces_is_told_what_can_be_had(monkeypatch: pytest.Monk
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(user, "reason_against", lambda: None)
     found = finding("root")
-    assert found.state == "limited" and "none or orangefs" in found.cost
+    assert found.state == "limited" and "orangefs or none" in found.cost
 
 
-def test_a_kernel_without_nfs_uses_our_mount_where_it_is_built(
+def test_without_a_client_in_the_kernel_nfs_needs_our_mount(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(clusters, "kernel_has", lambda name: False)
-    monkeypatch.setattr(native, "built", lambda name: name == "bin/wavetank-nfs-mount")
-    assert finding("NFS client").found == "our FUSE mount; the kernel has none"
+    monkeypatch.setattr(nfs_mount, "has_kernel_client", lambda: False)
+    monkeypatch.setattr(native, "available", lambda name: False)
+    found = finding("nfs")
+    assert found.state == "missing" and nfs_mount.MOUNT_PROGRAM in found.found
 
 
 def test_a_module_that_modprobe_knows_counts_as_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wavetank.cluster.clouds.terms import OpenStackTerms
-from wavetank.cluster.components import MANAGED
 from wavetank.cluster.devices import device_paths
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.spec import ClusterSpec
@@ -113,4 +112,4 @@ def mount_further_devices(spec: ClusterSpec, hosts: Mapping[str, Host], storage_
 
 def _holders(spec: ClusterSpec) -> tuple[str, ...]:
     """Nodes with disks beside their root's; none where the cloud runs the file system."""
-    return () if spec.file_system.kind in MANAGED else spec.storage_names()
+    return () if spec.file_system.facts.made_by is not None else spec.storage_names()

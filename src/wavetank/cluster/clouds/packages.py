@@ -55,17 +55,6 @@ COMPILERS = {
     ),
     "amazon-linux-2023": ("dnf", "install", "-y", "cmake", "gcc", "glibc-devel", "make", "openmpi-devel"),
 }  # fmt: skip
-# Kinds for which known images lack something that no package of theirs brings: what they lack, and what to take.
-NOT_ON_KNOWN_IMAGES = {
-    "orangefs": (
-        "has no OrangeFS, nor has its distribution: give a package of it (file_system.package), or take an image of your own "
-        "(ami-...) that has it, below file_system.prefix (docs/tutorials/nfs-or-orangefs-on-aws.md)"
-    ),
-    "existing": (
-        "has nothing mounted at file_system.path {path}: take an image of your own (ami-...) that mounts it as it starts, or a "
-        "kind that is made with the cluster, as nfs, efs or fsx-lustre"
-    ),
-}
 NAMES: dict[str, Mapping[str, str] | None] = {
     **dict.fromkeys(WITH_APT),
     "amazon-linux-2023": AMAZON_LINUX,
@@ -158,9 +147,12 @@ def _what_no_package_brings(fs: FileSystem, image: str) -> str | None:
                 f"file_system.package {fs.package}: cloud.image {image} has no dpkg: give a .tar.gz"
             )
         return None
-    if fs.kind not in NOT_ON_KNOWN_IMAGES:
-        return None
-    return f"file_system {fs.kind}: cloud.image {image} {NOT_ON_KNOWN_IMAGES[fs.kind].format(path=fs.path)}"
+    lacking = fs.facts.lacking_on_images
+    return (
+        f"file_system {fs.kind}: cloud.image {image} {lacking.format(path=fs.path)}"
+        if lacking
+        else None
+    )
 
 
 def tools_unknown(spec: ClusterSpec) -> list[str]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from wavetank.cluster.clouds.disks import Volume, data_volumes, has_address, root_volumes
 from wavetank.cluster.clouds.terms import Terms
-from wavetank.cluster.components import MANAGED
 from wavetank.cluster.managed import is_paid_by_moved
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.bills import CENT, AddressTime, Bill, InstanceTime, StorageTime, Used, bill_of
@@ -56,7 +55,7 @@ def cost_of(
 def served_use(spec: ClusterSpec, seconds: float) -> Iterator[StorageTime]:
     """What a file system that the cloud runs uses in a time: of EFS all that may be stored; if elastic, written and read once."""
     fs = spec.file_system
-    if fs.kind in MANAGED:
+    if fs.facts.made_by is not None:
         by_moved = is_paid_by_moved(fs)
         for use in storage_of(spec):
             moved = (use.size_bytes or 0) if by_moved else 0
@@ -147,8 +146,7 @@ def over_budget(spec: ClusterSpec) -> list[str]:
     findings = [f"the budget cannot be kept: {reason}" for reason in found.missing]
     if not findings and found.at_most > terms.budget:
         an_hour = found.per_h.quantize(CENT)
-        kind = spec.file_system.kind
-        served = f" and {kind}" if kind in MANAGED else ""
+        served = f" and {spec.file_system.kind}" if spec.file_system.facts.made_by else ""
         findings.append(
             f"cloud.budget {terms.budget} USD: {len(spec.node_names())} instances{served} may cost {found.at_most} USD until they "
             f"end themselves ({an_hour} USD an hour, price table {found.table}). "

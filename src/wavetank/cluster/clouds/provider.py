@@ -31,7 +31,7 @@ from wavetank.cluster.clouds.packages import (
 )
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
-from wavetank.cluster.components import AWS, MADE_BY, MANAGED
+from wavetank.cluster.components import AWS
 from wavetank.cluster.examined import Examined
 from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import TOOLS, Needs
@@ -128,10 +128,10 @@ def noted_service(directory: ClusterDirectory) -> Service | None:
 def managed_problems(spec: ClusterSpec) -> list[str]:
     """What keeps a file system that the cloud runs from being made, or from ending in time."""
     fs, terms = spec.file_system, spec.cloud
-    if fs.kind not in MANAGED or terms is None:
+    if fs.facts.made_by is None or terms is None:
         return []
     findings = []
-    if MADE_BY[fs.kind] == AWS and terms.reaper == "none":
+    if fs.facts.made_by == AWS and terms.reaper == "none":
         findings.append(
             f"file_system {fs.kind} does not end itself as instances do, and costs until it is deleted: name a role by "
             "cloud.reaper, so that a schedule of the cloud deletes it after the ttl"

@@ -16,11 +16,11 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 from wavetank.cluster.components import (
     AWS,
     CLOUDS,
-    MADE_BY,
     MAKES_NODES,
     OPENSTACK,
     UserAtHost,
 )
+from wavetank.cluster.registry import facts
 from wavetank.document import Record
 from wavetank.refusals import Written
 from wavetank.units import GIB, Duration, Size, format_duration
@@ -274,8 +274,9 @@ def terms_problems(provider: str, terms: Terms | None, on: str | None, kind: str
     if of_openstack and on == "ebs":
         yield "storage.on: ebs is of AWS: leave it out for volumes of Cinder, or write on: instance"
     cloud = OPENSTACK if of_openstack else AWS
-    if MADE_BY.get(kind, cloud) != cloud:
-        yield f"file_system {kind} is run by {RUN_BY[MADE_BY[kind]]}: take another kind"
+    maker = facts(kind).made_by or cloud
+    if maker != cloud:
+        yield f"file_system {kind} is run by {RUN_BY[maker]}: take another kind"
     for key in ("share_type", "share_network"):
         if getattr(terms.openstack, key, None) is not None and kind != "manila-share":
             yield f"cloud.openstack.{key} only has a meaning with file_system manila-share: remove it"

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.host import BringsPrograms, Host, WatchesDaemons, on_all
 from wavetank.cluster.managed import Service
 from wavetank.cluster.spec import ClusterSpec
@@ -55,7 +56,7 @@ class FileSystemDriver(Protocol):
     """Deploys one kind of file system. Keeps no state: all of it is asked from the hosts again."""
 
     kind: str
-    is_global: bool  # whether all compute nodes see the same files
+    facts: Facts
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """What is wrong with the specification, or missing on this machine; empty when all is well."""
@@ -87,13 +88,6 @@ class FileSystemDriver(Protocol):
 
     def remove(self, site: Site) -> None:
         """Stop the servers and delete what they kept. Only for hosts that outlive the cluster."""
-
-
-@runtime_checkable
-class OutlivesNodes(Protocol):
-    """A driver whose files are not on the nodes, and stay when those are destroyed: ``remove`` is called before."""
-
-    outlives_nodes: bool
 
 
 @dataclass(frozen=True)

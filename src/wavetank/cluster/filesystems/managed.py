@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wavetank.cluster.components import MADE_BY, OptionValue
+from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.base import (
     Site,
     mount_findings,
@@ -12,6 +12,8 @@ from wavetank.cluster.filesystems.base import (
     unmount_from,
     write_content,
 )
+from wavetank.cluster.filesystems.facts import Facts
+from wavetank.cluster.filesystems.options import Table, option_problems, option_words
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import Needs
@@ -26,12 +28,10 @@ class Managed:
 
     Attributes:
         kind: of the file system.
-        title: of the kind, in messages.
     """
 
-    is_global = True
     kind: str
-    title: str
+    facts: Facts
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Who makes it, and keys that nobody would read."""
@@ -43,16 +43,15 @@ class Managed:
 
     def is_made(self, spec: ClusterSpec) -> bool:
         """Whether the cluster's provider makes it; others only plan and price it."""
-        return spec.provider == MADE_BY[self.kind]
+        return spec.provider == self.facts.made_by
 
     def _of_others(self, spec: ClusterSpec) -> Iterator[str]:
         kind = self.kind
         if not self.is_made(spec):
             yield (
-                f"file_system {kind} is made by provider {MADE_BY[kind]}, not {spec.provider}. Mounted already, it is kind: existing"
+                f"file_system {kind} is made by provider {self.facts.made_by}, not {spec.provider}. Mounted already, it is kind: existing"
             )
-        for key in spec.file_system.options:
-            yield f"file_system.options {key}: {kind} has no options; remove it"
+        yield from option_problems("options", spec.file_system.options, Table(kind))
 
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
         """None: the cloud runs them."""
@@ -110,7 +109,7 @@ class Managed:
         """
         if site.service is None:
             raise FileSystemError(
-                f"cluster {site.spec.name} has no file system of {self.title}: it was never made. Take the cluster down"
+                f"cluster {site.spec.name} has no file system of {self.facts.title}: it was never made. Take the cluster down"
             )
         return site.service
 
@@ -121,7 +120,7 @@ class ManagedNfs(Managed):
     def problems(self, spec: ClusterSpec) -> Iterator[str]:
         """A layout that nobody can ask for."""
         if spec.layout == "one-server-per-file":
-            yield f"layout one-server-per-file: {self.title} does not tell, or choose, where a file is. Write layout: striped"
+            yield f"layout one-server-per-file: {self.facts.title} does not tell, or choose, where a file is. Write layout: striped"
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The kernel's client."""
@@ -138,13 +137,9 @@ class ManagedNfs(Managed):
         at, client = self.mount_path(site), site.clients[0]
         for path, size in sizes.items():
             write_content(client, f"{at}/{path}", size, site.on_written)
-        return dict.fromkeys(sizes, f"{self.title}, which does not tell where")
+        return dict.fromkeys(sizes, f"{self.facts.title}, which does not tell where")
 
 
 def mount_words(options: Mapping[str, OptionValue]) -> str:
     """Options of a mount in the words of mount(8): "hard,timeo=600"; true ones by their name alone, false ones not at all."""
-    return ",".join(
-        name if value is True else f"{name}={value}"
-        for name, value in options.items()
-        if value is not False
-    )
+    return ",".join(option_words(options))

@@ -11,8 +11,6 @@ from wavetank.cluster.command_host import last_lines
 from wavetank.cluster.guests.guest import (
     DIRECTORY,
     INIT,
-    MODULES,
-    OTHER_MODULES,
     READY,
     VOLUME_FILE,
     Guest,
@@ -60,7 +58,7 @@ def guest_of(spec: ClusterSpec, name: str, directory: Path) -> Guest:
         disks.append(GuestDisk(found[0], disk.at, disk.storage.local_file_system))
     return Guest(
         name, position, network.address_of(position), instance.memory, instance.vcpus, tuple(disks),
-        MODULES.get(spec.file_system.kind, OTHER_MODULES) if spec.clients_in_guests else (),
+        spec.file_system.facts.guest_modules if spec.clients_in_guests else (),
         network.address_around(position) if not spec.clients_in_guests else None,
         volume_bytes(spec) if spec.has_volumes else None,
     )  # fmt: skip

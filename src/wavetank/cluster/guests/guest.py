@@ -35,15 +35,6 @@ MSIZE_BYTES = 500 * 1024
 """Of 9p: read and written at once; the most that virtio takes (Linux 6.1)."""
 OPTIONS_9P = f"trans=virtio,version=9p2000.L,msize={MSIZE_BYTES},cache=mmap,access=any"
 
-# Modules of the guest's kernel that file systems use and that nothing loads by itself.
-MODULES = {
-    "nfs": ("nfsd", "nfsv3", "nfsv4"),
-    "gateway": ("nfsv3", "fuse"),
-    "none": (),
-    "existing": (),
-}
-OTHER_MODULES = ("fuse",)
-
 
 @dataclass(frozen=True)
 class GuestDisk:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank import native
+from wavetank.cluster import registry
 from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
 from wavetank.cluster.namespaces import network, user
 from wavetank.cluster.namespaces.cgroups import (
@@ -310,8 +311,8 @@ def _against_users(spec: ClusterSpec) -> Iterator[str]:
     reason = user.reason_against()
     if reason is not None:
         yield f"provider local needs root here, as users cannot make namespaces ({reason}). Run with sudo"
-    elif spec.file_system.kind not in user.FILE_SYSTEMS:
-        have = ", ".join(user.FILE_SYSTEMS)
+    elif not spec.file_system.facts.without_root:
+        have = ", ".join(registry.file_system_kinds(lambda facts: facts.without_root))
         yield f"file_system {spec.file_system.kind} needs root: without it, provider local has {have}. Run with sudo"
 
 

@@ -18,9 +18,6 @@ NO_CONTROL_GROUPS = Hierarchies({}, None, frozenset())
 # wavetank-node gives it to everything that it runs: the directory of the cluster.
 MARK = "WAVETANK_CLUSTER"
 END_TIMEOUT_S = 60.0
-# What works with the rights of one user. The others' servers change to other users (rpcbind, ganesha, ceph), or keep
-# attributes that only the machine's root may set (glusterfs).
-FILE_SYSTEMS = ("none", "orangefs")
 LACKS = "memory, CPU and disk rates are not limited, and storage is in memory (no control groups and loop devices for users)"
 
 

@@ -14,11 +14,10 @@ from typing import Any, Literal
 import yaml
 
 from wavetank.cluster.clouds.terms import Terms
-from wavetank.cluster.components import MANAGED, SCRATCH_PATH, Storage
+from wavetank.cluster.components import SCRATCH_PATH, Storage
 from wavetank.cluster.instance_limits import catalogue_limits
 from wavetank.cluster.instance_types import find_instance
 from wavetank.cluster.parallelcluster.shared_storage import bought, gib, shared_storage
-from wavetank.cluster.registry import TITLES
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import volume_type
 from wavetank.errors import SpecError
@@ -182,7 +181,7 @@ def _queues(spec: ClusterSpec, place: Place, notes: list[str]) -> Iterator[dict[
     n_io, kind = spec.nodes.io, spec.file_system.kind
     if n_io == 0:
         return
-    if kind in MANAGED or kind in ("none", "existing"):
+    if not spec.file_system.facts.has_servers:
         notes.append(f"the {n_io} I/O nodes are left out: {kind} has no servers on them")
         return
     if kind == "nfs":
@@ -225,7 +224,9 @@ def _local_storage(spec: ClusterSpec, queue: str, notes: list[str]) -> dict[str,
     holds = queue == "io" or not spec.nodes.io
     data = (
         spec.storage
-        if holds and spec.file_system.kind not in (*MANAGED, "nfs", "existing")
+        if holds
+        and spec.file_system.facts.made_by is None
+        and spec.file_system.kind not in ("nfs", "existing")
         else None
     )
     local: dict[str, Any] = {}
@@ -281,7 +282,7 @@ def _left_out(spec: ClusterSpec) -> Iterator[str]:
         yield f"stripes: run 'lfs setstripe {count}{size} {fs.mount}' once on a node"
     for what, options in (("options", fs.options), ("mount options", fs.mount_options)):
         if options:
-            yield f"{what} of {TITLES.get(fs.kind, fs.kind)}: {', '.join(f'{k}={v}' for k, v in options.items())}"
+            yield f"{what} of {fs.title}: {', '.join(f'{k}={v}' for k, v in options.items())}"
     if spec.layout != "striped":
         yield f"layout {spec.layout} of input files"
     if spec.mpi.io_library or spec.mpi.hints:

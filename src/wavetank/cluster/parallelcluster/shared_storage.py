@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wavetank.cluster.components import MANAGED, Storage
+from wavetank.cluster.components import Storage
 from wavetank.cluster.managed import fsx_capacity, fsx_deployment, fsx_throughput_per_tib
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import VOLUME_TYPES, provisioned, volume_type
@@ -52,7 +52,7 @@ def shared_storage(spec: ClusterSpec, notes: list[str]) -> dict[str, Any] | None
         notes.append(
             f"the file system at {fs.path} is not part of this file: mount it on all nodes"
         )
-    elif fs.kind in MANAGED:
+    elif fs.facts.made_by is not None:
         notes.append(
             f"{fs.kind} is of another cloud: nothing serves {fs.mount}. Take kind efs or fsx-lustre"
         )

@@ -170,14 +170,20 @@ def test_on_lustre_clients_give_their_locks_back(
         ({"file_system": {"path": None}}, "needs file_system.path"),
         (
             {"file_system": {"options": {"stripes": 2}}},
-            "on Lustre it has stripe_count, stripe_size",
+            "it has stripe_count, stripe_size",
         ),
         (
             {"file_system": {"options": {"stripe_size": "large"}}},
-            "'large' is nothing that lfs takes",
+            "'large' is not possible: write a size",
         ),
-        ({"file_system": {"options": {"stripe_count": True}}}, "True is nothing that lfs takes"),
-        ({"file_system": {"mount_options": {"noatime": True}}}, "is mounted already"),
+        (
+            {"file_system": {"options": {"stripe_count": True}}},
+            "True is not possible: write a number",
+        ),
+        (
+            {"file_system": {"mount_options": {"noatime": True}}},
+            "existing has no such options: remove it",
+        ),
         ({"provider": "local"}, "must not write to it"),
     ],
 )

@@ -44,7 +44,6 @@ def test_one_name_of_8_characters_at_most_is_made_of_the_clusters_name() -> None
         ({"pool": "fast"}, {}, "fast is none of the pools"),
         ({"directory_stripes": 2}, {}, "directory_stripes 2 is more than the 1 metadata servers"),
         ({**ZFS, "osd-ldiskfs.read_cache_enable": 1}, {}, "has no meaning with backend: zfs"),
-        ({}, {"file_system": {"stripe": {"kind": "replicated"}}}, "cannot keep replicated files"),
         ({}, {"file_system": {"stripe": {"kind": "sharded", "size": "100 KiB"}}}, "multiples of 64 KiB"),
         ({}, {"file_system": {"mount_options": {"ro": True}}}, "mount_options.ro: lustre has no such option"),
         ({}, {"file_system": {"mount_options": {"flock": "yes"}}}, "write true or false"),

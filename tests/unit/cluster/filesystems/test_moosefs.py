@@ -28,17 +28,16 @@ def spec(servers: int = 2, memory: str = "1 GiB", **file_system: Any) -> Cluster
 @pytest.mark.parametrize(
     ("asked", "finding"),
     [
-        ({"stripe": {"kind": "disperse"}, "servers": 2}, "no erasure coding"),
         ({"servers": 1, "stripe": {"kind": "replicated"}}, "2 to 9 data servers"),
         ({"stripe": {"kind": "sharded", "size": "4 MiB"}}, "chunks of MooseFS have 64 MiB"),
         ({"stripe": {"kind": "sharded", "count": 1}}, "on any of the 2 data servers"),
         ({"metadata_servers": 2}, "one master"),
-        ({"options": {"HDD_TEST_SPEED": 1}}, "master.NAME or chunkserver.NAME"),
+        ({"options": {"HDD_TEST_SPEED": 1}}, "master.NAME and chunkserver.NAME"),
         ({"options": {"master.DATA_PATH": "x"}}, "set by wavetank"),
-        ({"options": {"chunkserver.WORKERS_MAX": "1\n2"}}, "cannot be handed"),
-        ({"mount_options": {"mfspassword": "x"}}, "none that can be set"),
-        ({"mount_options": {"mfstimeout": "1,ro"}}, "no value of a mount option"),
-        ({"mount_options": {"noatime": 1}}, "takes no value"),
+        ({"options": {"chunkserver.WORKERS_MAX": "1\n2"}}, "is not possible: write letters"),
+        ({"mount_options": {"mfspassword": "x"}}, "has no such option here"),
+        ({"mount_options": {"mfstimeout": "1,ro"}}, "is not possible: write letters"),
+        ({"mount_options": {"noatime": 1}}, "write true or false"),
     ],
 )
 def test_what_moosefs_does_not_have_is_a_finding(asked: dict[str, Any], finding: str) -> None:
@@ -74,7 +73,7 @@ def test_an_option_that_the_servers_do_not_have_is_named_with_those_near(
     monkeypatch.setattr(options, "find_program", lambda name: str(program))
     assert options.unknown_options(spec(options={"master.ATIME_MODE": 1})) == []
     assert options.unknown_options(spec(options={"master.ATIME_MODES": 1})) == [
-        "file_system.options master.ATIME_MODES: mfsmaster has no such option (near: ATIME_MODE)"
+        "file_system.options.master.ATIME_MODES: mfsmaster has no such option (near: ATIME_MODE)"
     ]
 
 

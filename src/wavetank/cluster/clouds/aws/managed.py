@@ -15,7 +15,7 @@ from wavetank.cluster.clouds.aws.account import Account, AnswerError
 from wavetank.cluster.clouds.aws.found import utc
 from wavetank.cluster.clouds.cloud import TOKEN_TAG, Key, Lease, Made, Removal, Wanted
 from wavetank.cluster.clouds.tags import of_tags
-from wavetank.cluster.components import MANAGED
+from wavetank.cluster.components import AWS
 from wavetank.cluster.managed import (
     Service,
     Stored,
@@ -54,7 +54,7 @@ def wanted_of(spec: ClusterSpec, lease: Lease, subnets: dict[str, str], role: st
         role: that the schedules have.
     """
     fs = spec.file_system
-    if fs.kind not in MANAGED:
+    if fs.facts.made_by != AWS:
         return []
     detail: dict[str, object]
     if fs.kind == "fsx-lustre":

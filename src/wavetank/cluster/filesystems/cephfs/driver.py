@@ -22,11 +22,12 @@ from wavetank.cluster.filesystems.cephfs import clients, options
 from wavetank.cluster.filesystems.cephfs.client_options import client_of
 from wavetank.cluster.filesystems.cephfs.daemons import FILE_SYSTEM, Daemons
 from wavetank.cluster.filesystems.cephfs.options import CONFIGURATION, STATE, Layout
+from wavetank.cluster.filesystems.facts import METHODS, Facts, TriedLayout
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
-from wavetank.units import format_size
+from wavetank.units import MIB, format_size
 
 PURGE_TIMEOUT_S = 10.0
 PURGED_BYTES_PER_S = 32 * 2**20
@@ -54,8 +55,19 @@ class CephFS:
     """Deploys Ceph on data and metadata servers, with one file system."""
 
     kind = "cephfs"
-    is_global = True
-    serves_each_device = True
+    facts = Facts(
+        title="CephFS",
+        own_metadata=True,
+        serves_each_device=True,
+        stripes=("distributed", "sharded", "replicated"),
+        in_objects=True,
+        layout_options=("layout",),
+        tried=(TriedLayout(3, 4 * MIB), TriedLayout(3, MIB), TriedLayout(3)),
+        free_memory_bytes=2048
+        * MIB,  # three stores, a monitor, a metadata server, four clients with caches
+        usable_share=0.5,  # stores count as full from 0.6 on where little storage is filled fast
+        guest_methods=METHODS,
+    )
     gateway_package = "nfs-ganesha-ceph"
 
     def check(self, spec: ClusterSpec) -> list[str]:

@@ -7,18 +7,19 @@ a server is not for a specification to say.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from wavetank.cluster.access import client_memory
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.devices import n_mounted
 from wavetank.cluster.filesystems.cephfs.client_options import (
+    KERNEL_MOUNT_OPTIONS,
     client_of,
     client_problems,
-    kernel_option_problems,
     options_of_ceph_fuse,
 )
+from wavetank.cluster.filesystems.options import Table, Value, all_option_problems, one_of
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.units import MIB, format_size, parse_size
 
@@ -30,12 +31,6 @@ SMALLEST_UNIT_BYTES = 64 * 2**10  # CEPH_MIN_STRIPE_UNIT of 16.2
 DEFAULT_OBJECT_BYTES = 4 * MIB  # of 16.2
 LARGEST_OBJECT_BYTES = 128 * MIB  # osd_max_object_size of 16.2
 SECTIONS = ("global", "mon", "osd", "mds", "client")
-OWN: dict[str, Sequence[str] | range] = {
-    "objectstore": ("bluestore", "memstore"),
-    "osds_per_server": range(1, 9),
-    "pg_num": range(1, 257),
-    "client": ("kernel", "fuse"),
-}
 # Measured with 16.2.15: a bluestore OSD 45 to 60 MiB and its caches, monitor 40, metadata server 28,
 # client 15 MiB and thrice its cache of objects while it writes.
 SERVER_BYTES = 128 * MIB
@@ -52,13 +47,6 @@ ROCKSDB = (
 )
 
 _NAME = re.compile(rf"({'|'.join(SECTIONS)})\.([a-z][a-z0-9_]*)")
-_VALUE = re.compile(r"[A-Za-z0-9*+-][A-Za-z0-9 _.,:%+*=-]{0,199}")
-_REACHES_OUT = re.compile(
-    r"(^|_)(file|path|dir|data|socket|addr|host|hosts|network|interface|keyring|key|user|group|command|hook|chdir|fsid|"
-    r"plugins?|module|list|asok|journal|auth|bind|daemonize|type|objectstore)(_|$)"
-)
-_MOUNT_OPTION = re.compile(r"(client|fuse|objecter)_[a-z0-9_]+")
-_LAYOUT_PATH = re.compile(r"layout(:[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?")
 
 
 @dataclass(frozen=True)
@@ -129,6 +117,40 @@ def parse_layout(text: str, base: Layout | None = None) -> Layout:
     return layout
 
 
+_VALUE = Value(
+    r"[A-Za-z0-9*+-][A-Za-z0-9 _.,:%+*=-]{0,199}",
+    "letters, digits and _ . , : % + * = -",
+    truth=True,
+)
+_REACHES_OUT = (
+    r"(^|[._])(file|path|dir|data|socket|addr|host|hosts|network|interface|keyring|key|user|group|command|hook|chdir|fsid|"
+    r"plugins?|module|list|asok|journal|auth|bind|daemonize|type|objectstore)(_|$)"
+)
+OPTIONS = Table(
+    "cephfs",
+    {
+        "objectstore": one_of("bluestore", "memstore"),
+        "osds_per_server": Value("[1-8]", "1 to 8"),
+        "pg_num": Value("[1-9][0-9]?|1[0-9]{2}|2[0-4][0-9]|25[0-6]", "1 to 256"),
+        "client": one_of("kernel", "fuse"),
+    },
+    {
+        r"layout(:(?!.*\.\.)[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)*/?)?": Value(
+            ".*", "a layout", parse=parse_layout
+        ),
+        _NAME.pattern: _VALUE,
+    },
+    "layout, layout:DIRECTORY/ and layout:FILE relative to the mount, and SECTION.NAME of ceph.conf, e.g. osd.osd_max_write_size",
+    _REACHES_OUT,
+)
+FUSE_MOUNT_OPTIONS = Table(
+    "ceph-fuse",
+    families={"(client|fuse|objecter)_[a-z0-9_]+": _VALUE},
+    family_words="those of Ceph's clients, e.g. client_oc_size",
+    reaches_out=_REACHES_OUT,
+)
+
+
 def default_layout(spec: ClusterSpec) -> Layout:
     """Of the whole file system: of the stripe, then of the option ``layout``."""
     size, count = spec.file_system.stripe.size, spec.file_system.stripe.count or 1
@@ -172,65 +194,14 @@ def copies(spec: ClusterSpec) -> int:
 
 def check_options(spec: ClusterSpec) -> Iterator[str]:
     """Findings: options that cannot be handed to Ceph. Whether Ceph knows one, only Ceph says."""
-    for name, value in spec.file_system.options.items():
-        problem = _option_problem(name, value)
-        if problem:
-            yield f"file_system.options {name}{problem}"
+    mounts = KERNEL_MOUNT_OPTIONS if client_of(spec) == "kernel" else FUSE_MOUNT_OPTIONS
+    yield from all_option_problems(spec.file_system, OPTIONS, mounts)
     yield from client_problems(spec)
-    for name, value in spec.file_system.mount_options.items():
-        if client_of(spec) == "kernel":
-            yield from kernel_option_problems(name, value)
-        elif _MOUNT_OPTION.fullmatch(name) is None or _REACHES_OUT.search(name):
-            yield f"file_system.mount_options {name} is no option of ceph-fuse that can be set: write, e.g., client_oc_size"
-        elif _VALUE.fullmatch(word(value)) is None:
-            yield f"file_system.mount_options {name}{_no_value(value)}"
-
-
-def _no_value(value: OptionValue) -> str:
-    return f": {value!r} cannot be handed to Ceph. Write letters, digits and _ . , : % + * = -"
-
-
-def _own_problem(name: str, value: OptionValue) -> str | None:
-    allowed = OWN[name]
-    if value in allowed and not isinstance(value, bool):
-        return None
-    ends = f"{allowed[0]} to {allowed[-1]}"
-    said = ends if isinstance(allowed, range) else " or ".join(str(each) for each in allowed)
-    return f" is {value!r}: it may be {said}"
-
-
-def _layout_problem(name: str, value: OptionValue) -> str | None:
-    if _LAYOUT_PATH.fullmatch(name) is None or ".." in name:
-        return (
-            " is no layout: write layout, layout:DIRECTORY/ or layout:FILE, relative to the mount"
-        )
-    try:
-        parse_layout(str(value))
-    except ValueError as error:
-        return f" is no layout: {error}"
-    return None
-
-
-def _option_problem(name: str, value: OptionValue) -> str | None:
-    if name in OWN:
-        return _own_problem(name, value)
-    if name.startswith("layout"):
-        return _layout_problem(name, value)
-    match = _NAME.fullmatch(name)
-    if match is None:
-        return f" is unknown: there are {', '.join([*OWN, 'layout'])}, and SECTION.NAME of ceph.conf, e.g. osd.osd_max_write_size"
-    if _REACHES_OUT.search(match[2]):
-        return " is set by wavetank, or names a file, a program or an address"
-    if _VALUE.fullmatch(word(value)) is None:
-        return _no_value(value)
-    return None
 
 
 def check_stripe(spec: ClusterSpec) -> Iterator[str]:
     """Findings: stripes that Ceph or this driver does not have, and memory that is too small."""
     stripe = spec.file_system.stripe
-    if stripe.kind == "disperse":
-        yield "file_system.stripe.kind disperse is not offered for cephfs: use sharded or replicated, or glusterfs"
     if stripe.kind == "replicated" and len(spec.server_names()) < 2:
         yield "file_system.stripe.kind replicated needs 2 data servers or more: give more nodes.io, or leave stripe out"
     if stripe.size is not None:
@@ -261,8 +232,11 @@ def check_stripe(spec: ClusterSpec) -> Iterator[str]:
 
 def osds_per_server_or_one(spec: ClusterSpec) -> int:
     """As osds_per_server, for a specification that may be wrong."""
-    value = spec.file_system.options.get("osds_per_server")
-    return value if isinstance(value, int) and 1 <= value <= 8 else n_mounted(spec.storage)
+    right = (
+        OPTIONS.problem("osds_per_server", spec.file_system.options.get("osds_per_server", ""))
+        is None
+    )
+    return osds_per_server(spec) if right else n_mounted(spec.storage)
 
 
 def word(value: OptionValue) -> str:

@@ -6,15 +6,22 @@ data in transit": stunnel to port 2049, and a mount of the local port. So all im
 
 from __future__ import annotations
 
-from wavetank.cluster.components import OptionValue
+from collections.abc import Iterator
+
+from wavetank.cluster.components import AWS, FileSystem, OptionValue
 from wavetank.cluster.filesystems.base import Site, wait_until
+from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.managed import ManagedNfs, mount_words
 from wavetank.cluster.host import Host
 from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import RemoteCommandError
+from wavetank.units import MIB
 
+LARGEST_PROVISIONED = (
+    3414 * MIB
+)  # bytes per second; the CreateFileSystem operation of EFS, botocore 1.44.5
 NFS_PORT = 2049
 TLS_PORT = 20049  # of this node alone
 TLS_WITHIN_S = 60.0
@@ -35,11 +42,27 @@ LOG = "efs-tls"
 LISTENS = f"grep -qsE '^ *[0-9]+: [0-9A-F]+:{TLS_PORT:04X} [0-9A-F]+:0000 0A' /proc/net/tcp"
 
 
+def _problems(fs: FileSystem) -> Iterator[str]:
+    if isinstance(fs.throughput, int) and not MIB <= fs.throughput <= LARGEST_PROVISIONED:
+        yield "file_system.throughput: EFS can be provisioned with 1 to 3414 MiB/s"
+    if fs.capacity == 0:
+        yield "file_system.capacity: what is stored at most is more than nothing"
+
+
 class EFS(ManagedNfs):
     """An NFS of the cluster's own, run by AWS."""
 
     kind = "efs"
-    title = "EFS"
+    facts = Facts(
+        title="EFS",
+        keys=frozenset({"capacity", "throughput", "tls"}),
+        problems=_problems,
+        made_by=AWS,
+        has_servers=False,
+        on_this_machine=False,
+        stripes=(),
+        guest_methods=(),
+    )
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """The kernel's client, and stunnel for TLS."""

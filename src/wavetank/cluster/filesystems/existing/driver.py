@@ -7,13 +7,14 @@ On Lustre, stripes are set by ``lfs``.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from wavetank.cluster.components import MAKES_NODES, OptionValue
 from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site, write_content
+from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.lustre_client import locks, stripes
+from wavetank.cluster.filesystems.options import Table, Value, option_problems
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
@@ -22,15 +23,31 @@ from wavetank.errors import FileSystemError, RemoteCommandError
 MARKER = ".wavetank-cluster"
 LUSTRE = "lustre"  # as stat(1) calls it, coreutils 9.1
 # As lfs-setstripe(1) takes them.
-LUSTRE_OPTIONS = {"stripe_count": r"-1|[0-9]{1,5}", "stripe_size": r"[0-9]{1,10}[KMGkmg]?"}
+LUSTRE_OPTIONS = Table("existing", {
+    "stripe_count": Value("-1|[0-9]{1,5}", "a number, or -1 for all OSTs"),
+    "stripe_size": Value("[0-9]{1,10}[KMGkmg]?", "a size as 4M"),
+}, family_words="on Lustre alone")  # fmt: skip
 
 
 class Existing:
     """A directory of a mounted file system."""
 
     kind = "existing"
-    is_global = True
-    outlives_nodes = True
+    facts = Facts(
+        title="existing {path}",
+        keys=frozenset({"path"}),
+        has_servers=False,
+        on_this_machine=False,
+        outlives_nodes=True,
+        stripes=(),
+        guest_methods=(),
+        against_guests='file_system existing is this machine\'s, and guests must not write to it: use provider "null"',
+        guest_modules=(),
+        lacking_on_images=(
+            "has nothing mounted at file_system.path {path}: take an image of your own (ami-...) that mounts it as it starts, or a "
+            "kind that is made with the cluster, as nfs, efs or fsx-lustre"
+        ),
+    )
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """The directory, and options that nobody would read."""
@@ -135,13 +152,8 @@ def _problems(spec: ClusterSpec) -> Iterator[str]:
         yield f"file_system.path {fs.path} is no directory: mount it, or name another one"
     elif spec.ssh is None and not os.access(fs.path, os.W_OK):
         yield f"file_system.path {fs.path} is not writable for you: name a directory of your own below it"
-    if fs.mount_options:
-        yield "file_system.mount_options: existing is mounted already; remove them"
-    for key, value in fs.options.items():
-        if key not in LUSTRE_OPTIONS:
-            yield f"file_system.options.{key}: existing has no such option; on Lustre it has {', '.join(sorted(LUSTRE_OPTIONS))}"
-        elif re.fullmatch(LUSTRE_OPTIONS[key], str(value)) is None:
-            yield f"file_system.options.{key}: {value!r} is nothing that lfs takes: write a number, -1 for all OSTs, or a size as 4M"
+    yield from option_problems("mount_options", fs.mount_options, Table("existing"))
+    yield from option_problems("options", fs.options, LUSTRE_OPTIONS)
 
 
 def _written(value: OptionValue | None) -> str | None:

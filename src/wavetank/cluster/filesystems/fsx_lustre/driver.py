@@ -7,31 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from wavetank.cluster.components import AWS, FileSystem
 from wavetank.cluster.filesystems.base import Site, mount_line
+from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.lustre_client import stripes
 from wavetank.cluster.filesystems.managed import Managed, mount_words
 from wavetank.cluster.host import Host
-from wavetank.cluster.managed import Service
+from wavetank.cluster.managed import FSX_SMALLEST_BYTES, Service, fsx_capacity, fsx_deployment
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.units import GIB, format_size
 
 CLIENT = "apt-get install lustre-client-modules-aws"
 OPTIONS = {"relatime": True, "flock": True}
-STRIPE_KINDS = ("distributed", "sharded")
+FSX_STEP_BYTES = 2400 * GIB
+
+
+def _problems(fs: FileSystem) -> Iterator[str]:
+    size = fsx_capacity(fs)
+    if size != FSX_SMALLEST_BYTES and (size == 0 or size % FSX_STEP_BYTES):
+        yield f"file_system.capacity {format_size(size)}: FSx for Lustre has 1200 GiB, 2400 GiB and multiples of 2400 GiB"
+    if fs.throughput_per_tib is not None and fsx_deployment(fs) != "PERSISTENT_2":
+        yield "file_system.throughput_per_tib only has a meaning with deployment: PERSISTENT_2"
 
 
 class FsxLustre(Managed):
     """A Lustre of the cluster's own, run by AWS."""
 
     kind = "fsx-lustre"
-    title = "FSx"
+    facts = Facts(
+        title="FSx for Lustre",
+        keys=frozenset({"capacity", "deployment", "throughput_per_tib"}),
+        problems=_problems,
+        made_by=AWS,
+        has_servers=False,
+        on_this_machine=False,
+        stripes=("distributed", "sharded"),
+        guest_methods=(),
+    )
 
     def problems(self, spec: ClusterSpec) -> Iterator[str]:
         """Stripes that it does not have."""
-        stripe = spec.file_system.stripe
-        if stripe.kind not in STRIPE_KINDS:
-            yield f"file_system fsx-lustre has stripes {' and '.join(STRIPE_KINDS)}, not {stripe.kind}"
-        size = stripe.size
+        size = spec.file_system.stripe.size
         if size is not None and (size % stripes.SMALLEST_BYTES or size > stripes.LARGEST_BYTES):
             yield f"file_system.stripe.size {size}: blocks of Lustre are multiples of 64 KiB, below 4 GiB"
 

@@ -20,8 +20,10 @@ from wavetank.cluster.filesystems.base import (
     Site,
     unmount_from,
 )
+from wavetank.cluster.filesystems.facts import METHODS, Facts
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
 from wavetank.cluster.filesystems.nfs_export.exports import Export
+from wavetank.cluster.filesystems.options import option_problems
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs, NeedsPrograms, PrefersPrograms
 from wavetank.cluster.spec import ClusterSpec
@@ -43,7 +45,13 @@ class Gateway:
     """NFS servers in front of a parallel file system."""
 
     kind = "gateway"
-    is_global = True
+    facts = Facts(
+        title="NFS gateways to {behind}",
+        keys=frozenset({"behind", "gateways", "gateway_placement"}),
+        required={"behind": "glusterfs"},
+        guest_methods=METHODS,
+        guest_modules=("nfsv3", "fuse"),
+    )
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """The file system behind, the options of both, and our mount program."""
@@ -53,11 +61,13 @@ class Gateway:
             return [str(error)]
         return [
             *behind.check(_spec_behind(spec)),
-            *ganesha.option_problems(
-                f"options.{OWN.rstrip('.')}", _own_options(spec), frozenset(ganesha.SERVER_OPTIONS)
+            *option_problems(
+                f"options.{OWN.rstrip('.')}",
+                _own_options(spec),
+                ganesha.nfs_options(ganesha.SERVER_OPTIONS),
             ),
-            *ganesha.option_problems(
-                "mount_options", spec.file_system.mount_options, nfs_mount.known_options(spec)
+            *option_problems(
+                "mount_options", spec.file_system.mount_options, nfs_mount.mount_options(spec)
             ),
             *nfs_mount.missing_program(spec, self.kind),
         ]
@@ -191,8 +201,10 @@ def _driver(spec: ClusterSpec) -> _Behind:
     name = spec.file_system.behind or ""
     driver = registry.file_system(name)
     if not isinstance(driver, _Behind):
+        kinds = registry.file_system_kinds()
+        others = [kind for kind in kinds if isinstance(registry.file_system(kind), _Behind)]
         raise SpecError(
-            f"file_system.behind: {name} cannot be behind gateways; glusterfs and cephfs can"
+            f"file_system.behind: {name} cannot be behind gateways; {' and '.join(others)} can"
         )
     return driver
 

@@ -16,6 +16,7 @@ from wavetank.cluster.filesystems.base import (
     mount_line,
     unmount_from,
 )
+from wavetank.cluster.filesystems.facts import METHODS, Facts, TriedLayout
 from wavetank.cluster.filesystems.glusterfs import options
 from wavetank.cluster.filesystems.glusterfs.bricks import brick_paths, bricks_of
 from wavetank.cluster.filesystems.glusterfs.daemons import (
@@ -30,10 +31,12 @@ from wavetank.cluster.filesystems.glusterfs.daemons import (
 )
 from wavetank.cluster.filesystems.glusterfs.placement import Placer
 from wavetank.cluster.filesystems.glusterfs.volume import Volume
+from wavetank.cluster.filesystems.options import all_option_problems
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
+from wavetank.units import MIB
 
 SERVER_PROGRAMS = {
     "glusterd": "glusterfs-server",
@@ -54,13 +57,29 @@ class GlusterFS:
     """Deploys GlusterFS on data servers, with a volume as the specification stripes it."""
 
     kind = "glusterfs"
-    is_global = True
-    serves_each_device = True
+    facts = Facts(
+        title="GlusterFS",
+        serves_each_device=True,
+        stripes=("distributed", "sharded", "replicated", "disperse"),
+        tried=(
+            TriedLayout(1),
+            TriedLayout(None),
+            TriedLayout(3, options.SMALLEST_SHARD_BYTES),
+            TriedLayout(2, options.SMALLEST_SHARD_BYTES),
+            TriedLayout(2),
+            TriedLayout(3),
+            TriedLayout(3, 16 * MIB),
+        ),
+        guest_methods=METHODS,
+    )
     gateway_package = "nfs-ganesha-gluster"
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Options and numbers of servers."""
-        return options.check_stripe(spec) + options.check_options(spec)
+        return [
+            *options.check_stripe(spec),
+            *all_option_problems(spec.file_system, options.OPTIONS, options.MOUNT_OPTIONS),
+        ]
 
     def unknown_options(self, spec: ClusterSpec) -> list[str]:
         """Volume options that the installed version does not have."""

@@ -6,20 +6,28 @@ option of the command line, name a path of the server, or hold a line break.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.devices import n_mounted
+from wavetank.cluster.filesystems.options import FLAG, Table, Value, names_lacking
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.nearest import nearest
 from wavetank.units import format_size
 
 SMALLEST_SHARD_BYTES = 4 * 2**20  # gluster 10.3 refuses less
-NAME = re.compile(r"[a-z][a-z0-9-]*(\.[a-z0-9_-]+)+")
-VALUE = re.compile(r"-?[A-Za-z0-9*][A-Za-z0-9 _.,:/%+*@=-]{0,199}")
-MOUNT_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,63}")
-FROM_STRIPE = ("features.shard", "features.shard-block-size")
+FROM_STRIPE = Value("(?!)", "it as file_system.stripe (kind: sharded, size: ...)")
+OPTIONS = Table(
+    "glusterfs",
+    {"features.shard": FROM_STRIPE, "features.shard-block-size": FROM_STRIPE},
+    {
+        r"[a-z][a-z0-9-]*(\.[a-z0-9_-]+)+": Value(
+            r"-?[A-Za-z0-9*][A-Za-z0-9 _.,:/%+*@=-]{0,199}",
+            "letters, digits and * _ . , : / % + @ = -",
+            truth=True,
+        )
+    },
+    "options of a volume, e.g. performance.io-cache",
+)
 
 # mount.glusterfs 10.3: options with a value, and without. Those that write files where they are told
 # (log-file, dump-fuse), choose the volume, or reach inside the translators are left out.
@@ -32,8 +40,15 @@ MOUNT_WITH_VALUE = frozenset({
 })  # fmt: skip
 MOUNT_WITHOUT_VALUE = frozenset({
     "ro", "acl", "selinux", "worm", "enable-ino32", "mem-accounting", "thin-client", "resolve-gids", "global-threading",
-    "localtime-logging", "fopen-keep-cache", "noatime", "relatime", "strictatime", "nodiratime", "nodev", "noexec", "nosuid",
+    "localtime-logging", "noatime", "relatime", "strictatime", "nodiratime", "nodev", "noexec", "nosuid",
 })  # fmt: skip
+_MOUNT_VALUE = Value(
+    r"[A-Za-z0-9][A-Za-z0-9_.:+-]{0,63}", "letters, digits and _ . : + -", truth=True
+)
+MOUNT_OPTIONS = Table(
+    "glusterfs",
+    {**dict.fromkeys(MOUNT_WITH_VALUE, _MOUNT_VALUE), **dict.fromkeys(MOUNT_WITHOUT_VALUE, FLAG)},
+)
 # These take yes/no; everything else takes on/off where YAML read a truth value.
 YES_NO = frozenset({"use-readdirp", "auto-invalidation", "kernel-writeback-cache", "event-history"})
 
@@ -71,35 +86,6 @@ def check_stripe(spec: ClusterSpec) -> list[str]:
     return []
 
 
-def check_options(spec: ClusterSpec) -> list[str]:
-    """Options that cannot be handed to gluster, whatever its version."""
-    findings = []
-    for name, value in spec.file_system.options.items():
-        where = f"file_system.options {name}"
-        if NAME.fullmatch(name) is None:
-            findings.append(f"{where} is no option of a volume: write, e.g., performance.io-cache")
-        elif name in FROM_STRIPE:
-            findings.append(f"{where} is set by file_system.stripe (kind: sharded, size: ...)")
-        elif VALUE.fullmatch(word(value)) is None:
-            findings.append(
-                f"{where}: {value!r} cannot be handed to gluster. Write letters, digits and * _ . , : / % + @ = -"
-            )
-    for name, value in spec.file_system.mount_options.items():
-        where = f"file_system.mount_options {name}"
-        if name in MOUNT_WITHOUT_VALUE and isinstance(value, bool):
-            continue
-        if name not in MOUNT_WITH_VALUE | MOUNT_WITHOUT_VALUE:
-            known = ", ".join(sorted(MOUNT_WITH_VALUE | MOUNT_WITHOUT_VALUE))
-            findings.append(f"{where} is none that can be set; there are {known}")
-        elif name not in MOUNT_WITH_VALUE:
-            findings.append(f"{where} takes no value: write true")
-        elif MOUNT_VALUE.fullmatch(word(value)) is None:
-            findings.append(
-                f"{where}: {value!r} is no value of a mount option. Write letters, digits and _ . : + -"
-            )
-    return findings
-
-
 def unknown_options(spec: ClusterSpec, libraries: Path = Path("/usr")) -> list[str]:
     """Volume options that the glusterd of this machine does not have; empty where there is none.
 
@@ -113,19 +99,10 @@ def unknown_options(spec: ClusterSpec, libraries: Path = Path("/usr")) -> list[s
     library = next(iter(sorted(path for place in places for path in libraries.glob(place))), None)
     if library is None:
         return []
-    version, text = library.parents[2].name, library.read_bytes()
-    known = [
-        name.decode() for name in re.findall(rb"\0([a-z][a-z0-9-]*\.[a-z0-9_.-]+)(?=\0)", text)
-    ]
-    findings = []
-    for name in asked:
-        if f"\0{name}\0".encode() not in text:
-            near = nearest(name, known)
-            words = f" (near: {', '.join(near)})" if near else ""
-            findings.append(
-                f"file_system.options {name}: glusterfs {version} has no such option{words}"
-            )
-    return findings
+    return names_lacking(
+        dict(zip(asked, asked, strict=True)), f"glusterfs {library.parents[2].name}", library.read_bytes(),
+        rb"[a-z][a-z0-9-]*\.[a-z0-9_.-]+",
+    )  # fmt: skip
 
 
 def word(value: OptionValue, truth: tuple[str, str] = ("on", "off")) -> str:
@@ -163,7 +140,7 @@ def mount_words(spec: ClusterSpec) -> list[str]:
     """Options of the mount, as ``mount -o`` reads them."""
     words = []
     for name, value in spec.file_system.mount_options.items():
-        if name in MOUNT_WITHOUT_VALUE and isinstance(value, bool):
+        if isinstance(value, bool) and name in {*MOUNT_WITHOUT_VALUE, "fopen-keep-cache"}:
             words += [name] if value else []
         else:
             truth = ("yes", "no") if name in YES_NO else ("on", "off")

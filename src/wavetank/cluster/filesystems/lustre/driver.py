@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from wavetank.cluster.filesystems.base import Site, mount_line
+from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.lustre import clients, lnet, options, packages, servers, tenant
 from wavetank.cluster.filesystems.lustre.targets import Target, backend, fsname, targets
 from wavetank.cluster.filesystems.lustre_client import stripes
@@ -23,7 +24,17 @@ class Lustre:
     """Deploys Lustre."""
 
     kind = "lustre"
-    is_global = True
+    facts = Facts(
+        title="Lustre",
+        own_metadata=True,
+        on_this_machine=False,
+        stripes=("distributed", "sharded"),
+        against_guests=(
+            "file_system lustre cannot be served from host nodes: these share this machine's kernel, which has one LNet: use access: "
+            "virtual with a kernel for guests that has Lustre's modules, or provider ssh"
+        ),
+        guests_untried="not yet run: guests need a kernel with Lustre's modules, and Debian's have none",
+    )
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Nodes that cannot have it, stripes, options, targets that do not fit."""

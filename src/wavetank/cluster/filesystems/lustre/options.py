@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.lustre.targets import (
     SMALLEST_BYTES,
     backend,
@@ -22,6 +21,7 @@ from wavetank.cluster.filesystems.lustre_client.stripes import (
     Stripes,
 )
 from wavetank.cluster.filesystems.lustre_client.stripes import SMALLEST_BYTES as STRIPE_UNIT
+from wavetank.cluster.filesystems.options import FLAG, NUMBER, Table, Value, option_problems
 from wavetank.cluster.needs import has_module
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.units import format_size
@@ -29,37 +29,35 @@ from wavetank.units import format_size
 DEVICE = r"/dev/[A-Za-z0-9_./-]{1,100}"
 POOL = r"[A-Za-z0-9_-]{1,15}"  # LOV_MAXPOOLNAME of Lustre
 OSTS = r"[0-9]{1,4}(-[0-9]{1,4})?"
-# What may be written -> in words.
-OPTIONS: dict[str, tuple[str, str]] = {
-    "backend": ("ldiskfs|zfs", "ldiskfs or zfs"),
-    "fsname": (r"[A-Za-z0-9_-]{1,8}", "letters, digits, _ and -, 8 characters at most"),
-    "network": (r"(tcp|o2ib)[0-9]{0,3}", "a network of LNet, e.g. tcp or o2ib1"),
-    "mgs": ("mdt|own", "mdt (with the first MDT) or own (a target of its own)"),
-    "osts_per_server": (r"[1-9]|1[0-9]|2[0-4]", "a whole number, 1 to 24"),
-    "ost_devices": (rf"{DEVICE}(,{DEVICE}){{0,23}}", "block devices of each data server, e.g. /dev/sdb,/dev/sdc"),
-    "mdt_device": (DEVICE, "a block device of each metadata server, e.g. /dev/sdb"),
-    "mgs_device": (DEVICE, "a block device of the first metadata server, e.g. /dev/sdb"),
-    "pools": (rf"{POOL}:{OSTS}(,{OSTS})*(/{POOL}:{OSTS}(,{OSTS})*)*",
+OPTIONS: dict[str, Value] = {
+    "backend": Value("ldiskfs|zfs", "ldiskfs or zfs"),
+    "fsname": Value(r"[A-Za-z0-9_-]{1,8}", "letters, digits, _ and -, 8 characters at most"),
+    "network": Value(r"(tcp|o2ib)[0-9]{0,3}", "a network of LNet, e.g. tcp or o2ib1"),
+    "mgs": Value("mdt|own", "mdt (with the first MDT) or own (a target of its own)"),
+    "osts_per_server": Value(r"[1-9]|1[0-9]|2[0-4]", "a whole number, 1 to 24"),
+    "ost_devices": Value(rf"{DEVICE}(,{DEVICE}){{0,23}}", "block devices of each data server, e.g. /dev/sdb,/dev/sdc"),
+    "mdt_device": Value(DEVICE, "a block device of each metadata server, e.g. /dev/sdb"),
+    "mgs_device": Value(DEVICE, "a block device of the first metadata server, e.g. /dev/sdb"),
+    "pools": Value(rf"{POOL}:{OSTS}(,{OSTS})*(/{POOL}:{OSTS}(,{OSTS})*)*",
               "pools with the indices of their OSTs, e.g. fast:0-1/slow:2,3"),
-    "pool": (POOL, "a pool of option pools"),
-    "directory_stripes": (r"-1|[1-9][0-9]{0,2}", "a whole number of MDTs, or -1 for all"),
-    "tenant": (r"[A-Za-z0-9_]{1,15}", "letters, digits and _, 15 characters at most"),  # LUSTRE_NODEMAP_NAME_LENGTH
-    "fileset": (r"(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}){1,8}", "an absolute path in the file system, e.g. /tenants/a"),
+    "pool": Value(POOL, "a pool of option pools"),
+    "directory_stripes": Value(r"-1|[1-9][0-9]{0,2}", "a whole number of MDTs, or -1 for all"),
+    "tenant": Value(r"[A-Za-z0-9_]{1,15}", "letters, digits and _, 15 characters at most"),  # LUSTRE_NODEMAP_NAME_LENGTH
+    "fileset": Value(r"(/[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}){1,8}", "an absolute path in the file system, e.g. /tenants/a"),
 }  # fmt: skip
 # Parameters of lctl: of what they are; all take whole numbers but those with other words.
-NUMBER = ("[0-9]{1,9}", "a whole number")
-ON_CLIENTS: dict[str, tuple[str, str]] = {
+ON_CLIENTS: dict[str, Value] = {
     **dict.fromkeys(("osc.max_rpcs_in_flight", "osc.max_pages_per_rpc", "osc.max_dirty_mb", "osc.idle_timeout"), NUMBER),
-    "osc.checksums": ("[01]", "0 or 1"),
+    "osc.checksums": Value("[01]", "0 or 1"),
     **dict.fromkeys(("mdc.max_rpcs_in_flight", "mdc.max_mod_rpcs_in_flight"), NUMBER),
     **dict.fromkeys(("llite.max_read_ahead_mb", "llite.max_read_ahead_per_file_mb", "llite.max_read_ahead_whole_mb",
                      "llite.statahead_max"), NUMBER),
-    "llite.fast_read": ("[01]", "0 or 1"),
+    "llite.fast_read": Value("[01]", "0 or 1"),
 }  # fmt: skip
-ON_SERVERS: dict[str, tuple[str, str]] = {
-    "osd-ldiskfs.read_cache_enable": ("[01]", "0 or 1"),
-    "osd-ldiskfs.writethrough_cache_enable": ("[01]", "0 or 1"),
-    "obdfilter.brw_size": ("[0-9]{1,2}", "MiB, a whole number"),
+ON_SERVERS: dict[str, Value] = {
+    "osd-ldiskfs.read_cache_enable": Value("[01]", "0 or 1"),
+    "osd-ldiskfs.writethrough_cache_enable": Value("[01]", "0 or 1"),
+    "obdfilter.brw_size": Value("[0-9]{1,2}", "MiB, a whole number"),
 }
 # Where each of them is, below its first word; ospN of metadata servers have names as osc, which the last part tells apart.
 INSTANCES = {
@@ -70,9 +68,10 @@ INSTANCES = {
     "obdfilter": "{}-OST*",
 }
 # mount.lustre(8), options of clients.
-MOUNT_OPTIONS = frozenset({"flock", "localflock", "noflock", "lazystatfs", "nolazystatfs", "user_xattr", "nouser_xattr",
+MOUNT_OPTIONS = Table("lustre", dict.fromkeys(("flock", "localflock", "noflock", "lazystatfs", "nolazystatfs", "user_xattr", "nouser_xattr",
                            "always_ping", "verbose", "noverbose", "user_fid2path", "nouser_fid2path", "noencrypt",
-                           "noatime", "relatime"})  # fmt: skip
+                           "noatime", "relatime"), FLAG))  # fmt: skip
+OPTION_TABLE = Table("lustre", {**OPTIONS, **ON_CLIENTS, **ON_SERVERS})
 LOCKS = ("flock", "localflock", "noflock")
 
 
@@ -88,18 +87,12 @@ def problems(spec: ClusterSpec) -> Iterator[str]:
     """What is wrong with a specification."""
     yield from _place_problems(spec)
     fs = spec.file_system
-    if fs.stripe.kind in ("replicated", "disperse"):
-        yield f"file_system lustre cannot keep {fs.stripe.kind} files as they are written: use stripe.kind sharded or distributed"
     size = fs.stripe.size
     if size is not None and (size % STRIPE_UNIT or size > LARGEST_BYTES):
         yield f"file_system.stripe.size {format_size(size)}: Lustre has multiples of 64 KiB below 4 GiB"
-    wrong = list(_option_problems(fs.options))
+    wrong = list(option_problems("options", fs.options, OPTION_TABLE))
     yield from wrong
-    for key, value in fs.mount_options.items():
-        if key not in MOUNT_OPTIONS:
-            yield f"file_system.mount_options.{key}: lustre has no such option; it has {', '.join(sorted(MOUNT_OPTIONS))}"
-        elif not isinstance(value, bool):
-            yield f"file_system.mount_options.{key}: {value!r} is not possible: write true or false"
+    yield from option_problems("mount_options", fs.mount_options, MOUNT_OPTIONS)
     if not wrong:
         yield from _target_problems(spec)
 
@@ -118,15 +111,6 @@ def _place_problems(spec: ClusterSpec) -> Iterator[str]:
             f"file_system lustre: cloud.image {spec.cloud.image} has no servers of Lustre among its packages: take an image of your "
             "own (ami-..., or own with openstack) that has them (docs/how-to/lustre.md)"
         )
-
-
-def _option_problems(options: Mapping[str, OptionValue]) -> Iterator[str]:
-    known = {**OPTIONS, **ON_CLIENTS, **ON_SERVERS}
-    for key, value in options.items():
-        if key not in known:
-            yield f"file_system.options.{key}: lustre has no such option here; it has {', '.join(sorted(known))}"
-        elif isinstance(value, bool) or re.fullmatch(known[key][0], str(value)) is None:
-            yield f"file_system.options.{key}: {value!r} is not possible: write {known[key][1]}"
 
 
 def _target_problems(spec: ClusterSpec) -> Iterator[str]:

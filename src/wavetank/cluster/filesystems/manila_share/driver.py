@@ -5,17 +5,38 @@ Which version of NFS a share has depends on what the site has behind Manila, and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from wavetank.cluster.components import OPENSTACK, FileSystem
+from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.managed import ManagedNfs, mount_words
 from wavetank.cluster.host import Host
 from wavetank.cluster.managed import Service
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.units import GIB, format_size
+
+
+def _problems(fs: FileSystem) -> Iterator[str]:
+    if not fs.capacity:
+        yield "file_system.capacity is needed with kind: manila-share: the size of the share, e.g. 100 GiB"
+    elif fs.capacity % GIB:
+        yield f"file_system.capacity {format_size(fs.capacity)}: shares of Manila have whole GiB"
 
 
 class ManilaShare(ManagedNfs):
     """An NFS of the cluster's own, run by an OpenStack cloud."""
 
     kind = "manila-share"
-    title = "Manila"
+    facts = Facts(
+        title="Manila share",
+        keys=frozenset({"capacity"}),
+        problems=_problems,
+        made_by=OPENSTACK,
+        has_servers=False,
+        on_this_machine=False,
+        stripes=(),
+        guest_methods=(),
+    )
 
     def to_mount(self, spec: ClusterSpec, client: Host, service: Service) -> list[str]:
         """By NFS, with the options that the specification has."""

@@ -22,8 +22,10 @@ from wavetank.cluster.filesystems.base import (
     wait_until,
     write_content,
 )
+from wavetank.cluster.filesystems.facts import METHODS, Facts
 from wavetank.cluster.filesystems.moosefs import options, servers
 from wavetank.cluster.filesystems.moosefs.options import CHUNK_BYTES, STATE
+from wavetank.cluster.filesystems.options import all_option_problems
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
@@ -53,12 +55,23 @@ class MooseFS:
     """Deploys MooseFS."""
 
     kind = "moosefs"
-    is_global = True
-    serves_each_device = True
+    facts = Facts(
+        title="MooseFS",
+        own_metadata=True,
+        serves_each_device=True,
+        stripes=("distributed", "sharded", "replicated"),
+        in_objects=True,
+        fixed_objects=True,
+        usable_share=0.7,  # chunk servers leave 64 MiB to 256 MiB free
+        guest_methods=METHODS,
+    )
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Options, stripes and memory."""
-        return [*options.check_stripe(spec), *options.check_options(spec)]
+        return [
+            *options.check_stripe(spec),
+            *all_option_problems(spec.file_system, options.OPTIONS, options.MOUNT_OPTIONS),
+        ]
 
     def unknown_options(self, spec: ClusterSpec) -> list[str]:
         """Options that the installed servers do not have."""

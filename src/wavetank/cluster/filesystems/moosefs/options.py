@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from wavetank.cluster.components import OptionValue
+from wavetank.cluster.filesystems.options import FLAG, Table, Value, names_lacking, option_words
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.nearest import nearest
 from wavetank.programs import find_program
 from wavetank.units import format_size
 
@@ -27,30 +27,34 @@ CLIENT_BYTES = 128 * MIB
 
 PROGRAMS = {"master": "mfsmaster", "chunkserver": "mfschunkserver"}
 _NAME = re.compile(rf"({'|'.join(PROGRAMS)})\.([A-Z][A-Z0-9_]*)")
-_VALUE = re.compile(r"-?[A-Za-z0-9][A-Za-z0-9.,%]{0,63}")
-_REACHES_OUT = re.compile(
-    r"(^|_)(PATH|FILENAME|USER|GROUP|HOST|PORT|IDENT|AUTH|LABELS|IP|BITS)(_|$)"
+OPTIONS = Table(
+    "moosefs",
+    families={
+        _NAME.pattern: Value(
+            r"-?[A-Za-z0-9][A-Za-z0-9.,%]{0,63}", "letters, digits and . , % -", truth=True
+        )
+    },
+    family_words="master.NAME and chunkserver.NAME, e.g. chunkserver.HDD_FSYNC_BEFORE_CLOSE",
+    reaches_out=r"[._](PATH|FILENAME|USER|GROUP|HOST|PORT|IDENT|AUTH|LABELS|IP|BITS)(_|$)",
 )
-_MOUNT_VALUE = re.compile(r"-?[A-Za-z0-9][A-Za-z0-9.]{0,31}")
-
 # mfsmount 3.0.117: options with a value, and without. Left out: those that name files, passwords or addresses.
-MOUNT_WITH_VALUE = frozenset({
+MOUNT_OPTIONS = Table("moosefs", {
+    **dict.fromkeys((
     "mfscachemode", "mfsattrcacheto", "mfsxattrcacheto", "mfsentrycacheto", "mfsdirentrycacheto", "mfsnegentrycacheto",
     "mfssymlinkcacheto", "mfsgroupscacheto", "mfsfsyncmintime", "mfswritecachesize", "mfsreadaheadsize", "mfsreadaheadleng",
     "mfsreadaheadtrigger", "mfsioretries", "mfstimeout", "mfslogretry", "mfsnice", "mfsrlimitnofile", "mfslimitarenas",
     "mfsmkdircopysgid", "mfssugidclearmode", "max_threads", "max_idle_threads",
-})  # fmt: skip
-MOUNT_WITHOUT_VALUE = frozenset({
+    ), Value(r"-?[A-Za-z0-9][A-Za-z0-9.]{0,31}", "letters, digits, . and -")),
+    **dict.fromkeys((
     "mfserroronnospace", "mfserroronlostchunk", "mfsnoxattrs", "mfsnoposixlocks", "mfsnobsdlocks", "mfsmemlock",
     "mfsallowoomkiller", "clone_fd", "ro", "noatime", "noexec",
+    ), FLAG),
 })  # fmt: skip
 
 
 def check_stripe(spec: ClusterSpec) -> Iterator[str]:
     """Findings: stripes and servers that MooseFS does not have, and memory that is too small."""
     stripe, servers = spec.file_system.stripe, len(spec.server_names())
-    if stripe.kind == "disperse":
-        yield "file_system.stripe.kind disperse: MooseFS 3.0 has no erasure coding. Take replicated, or glusterfs"
     if stripe.kind == "replicated" and not 2 <= servers <= MOST_COPIES:
         yield f"file_system.stripe.kind replicated needs 2 to {MOST_COPIES} data servers, there is {servers}"
     if stripe.size not in (None, CHUNK_BYTES):
@@ -76,45 +80,20 @@ def check_stripe(spec: ClusterSpec) -> Iterator[str]:
             yield f"memory of {name} is too small for {of} of moosefs: give its instance {format_size(sum(parts.values()))} or more"
 
 
-def check_options(spec: ClusterSpec) -> Iterator[str]:
-    """Findings: options that cannot be handed to MooseFS."""
-    for name, value in spec.file_system.options.items():
-        where, match = f"file_system.options {name}", _NAME.fullmatch(name)
-        if match is None:
-            yield f"{where} is unknown: write master.NAME or chunkserver.NAME, e.g. chunkserver.HDD_FSYNC_BEFORE_CLOSE"
-        elif _REACHES_OUT.search(match[2]):
-            yield f"{where} is set by wavetank, or names a file, a user or an address"
-        elif _VALUE.fullmatch(_server_word(value)) is None:
-            yield f"{where}: {value!r} cannot be handed to MooseFS. Write letters, digits and . , % -"
-    for name, value in spec.file_system.mount_options.items():
-        where = f"file_system.mount_options {name}"
-        if name in MOUNT_WITHOUT_VALUE:
-            if not isinstance(value, bool):
-                yield f"{where} takes no value: write true or false"
-        elif name not in MOUNT_WITH_VALUE:
-            known = ", ".join(sorted(MOUNT_WITH_VALUE | MOUNT_WITHOUT_VALUE))
-            yield f"{where} is none that can be set; there are {known}"
-        elif isinstance(value, bool) or _MOUNT_VALUE.fullmatch(str(value)) is None:
-            yield f"{where}: {value!r} is no value of a mount option. Write letters, digits, . and -"
-
-
 def unknown_options(spec: ClusterSpec) -> list[str]:
     """Options that this machine's servers do not have; empty where they are not installed. Their programs hold the names."""
-    findings = []
-    for name in spec.file_system.options:
-        match = _NAME.fullmatch(name)
-        program = find_program(PROGRAMS[match[1]]) if match else None
-        if match is None or program is None:
-            continue
-        text = Path(program).read_bytes()
-        if f"\0{match[2]}\0".encode() not in text:
-            known = [word.decode() for word in re.findall(rb"\0([A-Z]{2,}_[A-Z_]+)(?=\0)", text)]
-            near = nearest(match[2], known)
-            words = f" (near: {', '.join(near)})" if near else ""
-            findings.append(
-                f"file_system.options {name}: {PROGRAMS[match[1]]} has no such option{words}"
-            )
-    return findings
+    asked: dict[str, dict[str, str]] = {}
+    for option in spec.file_system.options:
+        if match := _NAME.fullmatch(option):
+            asked.setdefault(PROGRAMS[match[1]], {})[option] = match[2]
+    found = {name: program for name in asked if (program := find_program(name)) is not None}
+    return [
+        finding
+        for name, program in found.items()
+        for finding in names_lacking(
+            asked[name], name, Path(program).read_bytes(), rb"[A-Z]{2,}_[A-Z_]+"
+        )
+    ]
 
 
 def copies(spec: ClusterSpec) -> int:
@@ -204,13 +183,7 @@ def mount_words(spec: ClusterSpec, memory_bytes: int) -> list[str]:
         # a write to one that was not full was refused once.
         "mfserroronnospace": not spec.has_volumes,
     }
-    words = []
-    for name, value in (chosen | spec.file_system.mount_options).items():
-        if isinstance(value, bool):
-            words += [name] if value else []
-        else:
-            words.append(f"{name}={value}")
-    return words
+    return option_words(chosen | spec.file_system.mount_options)
 
 
 def _asked(spec: ClusterSpec, server: str) -> dict[str, str]:

@@ -9,24 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from wavetank.cluster.filesystems.base import Site, mount_line, place_on_one_server, unmount_from
+from wavetank.cluster.filesystems.facts import METHODS, Facts, TriedLayout
 from wavetank.cluster.filesystems.nfs import kernel_server
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
 from wavetank.cluster.filesystems.nfs_export.exports import Client, Export
 from wavetank.cluster.filesystems.nfs_export.ganesha import NFS_PORT
+from wavetank.cluster.filesystems.options import all_option_problems
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError
-
-SERVERS = ("ganesha", "kernel")
-VERSIONS = ("3", "4.1", "4.2")
 
 
 class NFS:
     """One NFS server."""
 
     kind = "nfs"
-    is_global = True
+    facts = Facts(
+        title="NFS",
+        most_servers=1,
+        tried=(TriedLayout(1),),
+        guest_methods=METHODS,
+        guest_modules=("nfsd", "nfsv3", "nfsv4"),
+    )
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Options that nobody would read, and our mount program."""
@@ -156,29 +161,18 @@ def version_of(spec: ClusterSpec) -> str:
 
 def _wrong_options(spec: ClusterSpec) -> Iterator[str]:
     fs = spec.file_system
-    servers = len(spec.server_names())
-    if servers > 1:
-        yield f"file_system nfs has one data server, not {servers}: set file_system.servers to 1, or use glusterfs"
-    if fs.stripe.kind != "distributed":
-        yield f"file_system nfs cannot stripe: remove file_system.stripe (kind: {fs.stripe.kind})"
-    if fs.options.get("server", SERVERS[0]) not in SERVERS:
-        yield f"file_system.options.server: {fs.options['server']!r} is none; there are {', '.join(SERVERS)}"
-    elif _wants_kernel(spec) and not spec.servers_own_kernels:
+    if _wants_kernel(spec) and not spec.servers_own_kernels:
         yield (
             "file_system.options.server: kernel is for nodes with a kernel of their own (guests, hosts over ssh, machines of a cloud): "
             "nodes out of namespaces would share one kernel server"
         )
     version = version_of(spec)
-    if version not in VERSIONS:
-        yield f"file_system.options.version: {version!r} is none; there are {', '.join(VERSIONS)}"
-    elif nfs_mount.is_4(version) and not _wants_kernel(spec):
+    if nfs_mount.is_4(version) and not _wants_kernel(spec):
         yield f"file_system.options.version: {version} takes the kernel's server, set file_system.options.server to kernel"
     of_ganesha = frozenset(ganesha.SERVER_OPTIONS) | {"clients"}
     of_server = kernel_server.OPTIONS if _wants_kernel(spec) else of_ganesha
-    yield from ganesha.option_problems("options", fs.options, of_server | {"server", "version"})
-    yield from ganesha.option_problems(
-        "mount_options", fs.mount_options, nfs_mount.known_options(spec)
-    )
+    known = ganesha.nfs_options(of_server | {"server", "version"})
+    yield from all_option_problems(fs, known, nfs_mount.mount_options(spec))
 
 
 def configuration(spec: ClusterSpec, address: str, export: str) -> str:

@@ -7,12 +7,12 @@ callbacks, so locks are local to a node.
 from __future__ import annotations
 
 import ipaddress
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, wait_until
 from wavetank.cluster.filesystems.nfs_export.exports import Export, export_block, lines
+from wavetank.cluster.filesystems.options import FLAG, NUMBER, Table, Value, one_of
 from wavetank.cluster.host import Host, WatchesDaemons
 from wavetank.cluster.needs import Needs
 from wavetank.errors import FileSystemError, RemoteCommandError
@@ -40,13 +40,6 @@ SERVER_OPTIONS = {
     "entries_high_water": ("MDCACHE", "Entries_HWMark"),
     "squash": ("EXPORT", "Squash"),
 }
-
-# Of all options of servers and mounts: those that take a word, true or false, a number. The others take a whole number.
-WORDS = frozenset({"server", "squash"})
-TRUTHS = frozenset({"sync", "noac", "direct"})
-FRACTIONS = frozenset({"timeout", "version"})  # seconds; 4.1
-
-LISTS = frozenset({"clients"})  # of addresses and networks
 
 # It says these at every start: no D-Bus, no Kerberos. Nothing here uses them.
 NO_FAULTS = (":DBUS :", "krb5", "credentials for principal")
@@ -164,36 +157,29 @@ def settings(server: Host) -> dict[str, str]:
     return found
 
 
-def option_problems(
-    section: str, options: Mapping[str, OptionValue], known: frozenset[str]
-) -> Iterator[str]:
-    """Findings: options that nobody would read, and values that would write configuration of their own."""
-    for key, value in options.items():
-        if key not in known:
-            yield f"file_system.{section}.{key}: nfs has no such option here; it has {', '.join(sorted(known))}"
-        elif key in WORDS and (
-            isinstance(value, bool) or not str(value).replace("_", "").isalnum()
-        ):
-            yield f"file_system.{section}.{key}: {value!r} is no word: write letters, digits and _"
-        elif key in TRUTHS and not isinstance(value, bool):
-            yield f"file_system.{section}.{key}: {value!r} is neither true nor false"
-        elif key in FRACTIONS and not re.fullmatch(r"\d+(\.\d+)?", str(value)):
-            yield f"file_system.{section}.{key}: {value!r} is no number from 0 on"
-        elif key in LISTS:
-            yield from _address_problems(section, key, value)
-        elif key not in WORDS | TRUTHS | FRACTIONS | LISTS and not str(value).isdecimal():
-            yield f"file_system.{section}.{key}: {value!r} is no whole number from 0 on"
+def nfs_options(names: Iterable[str]) -> Table:
+    """A table of options of NFS servers and mounts: those that are no whole numbers are in VALUES."""
+    return Table("nfs", {name: VALUES.get(name, NUMBER) for name in names})
 
 
-def _address_problems(section: str, key: str, value: OptionValue) -> Iterator[str]:
-    for subject in str(value).split(","):
+def _addresses(text: str) -> None:
+    for subject in text.split(","):
         try:
             ipaddress.ip_network(subject.strip())
-        except ValueError:
-            yield (
-                f"file_system.{section}.{key}: {subject.strip()!r} is no address and no network: write 10.0.0.7 or "
-                "10.0.0.0/24, several with commas between"
-            )
+        except ValueError as error:
+            raise ValueError(
+                f"{subject.strip()!r} is no address and no network: write 10.0.0.7 or 10.0.0.0/24, several with commas between"
+            ) from error
+
+
+VALUES = {
+    "server": one_of("ganesha", "kernel"),
+    "version": one_of("3", "4.1", "4.2"),
+    "squash": Value("[A-Za-z0-9_]+", "letters, digits and _"),
+    "clients": Value(".*", "addresses", parse=_addresses),
+    "timeout": Value(r"\d+(\.\d+)?", "a number from 0 on"),
+    **dict.fromkeys(("sync", "noac", "direct"), FLAG),
+}
 
 
 def complaints(server: Host) -> str:

@@ -19,7 +19,9 @@ from wavetank.cluster.filesystems.nfs_export.ganesha import (
     NFS_PORT,
     START_TIMEOUT_S,
     answers,
+    nfs_options,
 )
+from wavetank.cluster.filesystems.options import Table, option_words
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
@@ -91,11 +93,11 @@ def needs(spec: ClusterSpec) -> Needs:
     return Needs(files={"/dev/fuse": "'modprobe fuse', or give the container the device"})
 
 
-def known_options(spec: ClusterSpec) -> frozenset[str]:
+def mount_options(spec: ClusterSpec) -> Table:
     """Of the mount: nodes with kernels of their own decide which client it is."""
     if spec.clients_own_kernels:
-        return KERNEL_OPTIONS | FUSE_OPTIONS
-    return KERNEL_OPTIONS if has_kernel_client() else FUSE_OPTIONS
+        return nfs_options(KERNEL_OPTIONS | FUSE_OPTIONS)
+    return nfs_options(KERNEL_OPTIONS if has_kernel_client() else FUSE_OPTIONS)
 
 
 def is_4(version: str) -> bool:
@@ -129,7 +131,7 @@ def kernel_argv(
     words = [f"vers={version}", "proto=tcp", f"port={NFS_PORT}"]
     if not is_4(version):
         words += ["nolock", f"mountport={MOUNT_PORT}"]
-    return ["mount", "-t", "nfs", "-o", ",".join([*words, *_named(options)]), source, at]
+    return ["mount", "-t", "nfs", "-o", ",".join([*words, *option_words(options)]), source, at]
 
 
 def _by_fuse(client: Host, source: str, at: str, options: Mapping[str, OptionValue]) -> None:
@@ -137,7 +139,7 @@ def _by_fuse(client: Host, source: str, at: str, options: Mapping[str, OptionVal
     program = program_on(client, found)
     asked = dict(options)
     read_ahead_kb = int(asked.pop("read_ahead_kb", READ_AHEAD_KB))
-    words = [f"port={NFS_PORT}", f"mountport={MOUNT_PORT}", *_named(asked)]
+    words = [f"port={NFS_PORT}", f"mountport={MOUNT_PORT}", *option_words(asked)]
     client.start([program, source, at, "-o", ",".join(words)], log="nfs-mount")
     is_there = ["mountpoint", "-q", at]
     wait_until(client, is_there, f"the mount of {source}", START_TIMEOUT_S, "nfs-mount")
@@ -188,13 +190,3 @@ def _read_ahead(client: Host, at: str) -> str:
             control = f"/sys/class/bdi/{fields[2]}/read_ahead_kb"
             return client.run(["cat", control]).stdout.strip() + " KiB"
     return "unknown"
-
-
-def _named(options: Mapping[str, OptionValue]) -> list[str]:
-    words = []
-    for key, value in options.items():
-        if value is True:
-            words.append(key)
-        elif value is not False:
-            words.append(f"{key}={value}")
-    return words

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wavetank.cluster.filesystems.base import Site, mount_line, place_copies
+from wavetank.cluster.filesystems.facts import Facts
+from wavetank.cluster.filesystems.options import Table, all_option_problems
 from wavetank.cluster.host import on_all
 from wavetank.cluster.spec import ClusterSpec
 
@@ -13,16 +15,20 @@ class NoFileSystem:
     """Files on the local file system of each compute node."""
 
     kind = "none"
-    is_global = False
-    serves_each_device = (
-        True  # files lie on the first one; the others are there for servers of spaces
+    facts = Facts(
+        title="local disks",
+        is_global=False,
+        has_servers=False,
+        without_root=True,
+        serves_each_device=True,  # files lie on the first one; the others are there for servers of spaces
+        stripes=(),
+        against_guests="file_system none is local disks, which no access method reaches: remove access",
+        guest_modules=(),
     )
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Options have nobody to go to."""
-        findings = []
-        if spec.file_system.options or spec.file_system.mount_options:
-            findings.append("file_system none has no options: remove options and mount_options")
+        findings = list(all_option_problems(spec.file_system, Table("none"), Table("none")))
         if spec.layout != "striped":
             findings.append(
                 "layout one-server-per-file needs data servers; file_system none has none: remove layout"

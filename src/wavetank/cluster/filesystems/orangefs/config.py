@@ -6,11 +6,11 @@ network only.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from wavetank.cluster.components import OptionValue
+from wavetank.cluster.filesystems.options import NUMBER, Table, Value, all_option_problems, one_of
 from wavetank.cluster.spec import ClusterSpec
 
 PORT = 3334
@@ -21,36 +21,43 @@ FIRST_HANDLE = 3
 LAST_HANDLE = 2**63 - 3
 ROOT_HANDLE = 1048576
 
-# Expert mode: option -> (context of fs.conf, kind of its value). Of OrangeFS 2.8 to 2.10, server-config.c; paths,
+NUMBERS = Value("[0-9]{1,9}(,[0-9]{1,9}){0,15}", "numbers like 0,1024")
+YES = Value("yes|no", "yes or no", truth=True)
+# Expert mode: option -> (context of fs.conf, its value). Of OrangeFS 2.8 to 2.10, server-config.c; paths,
 # names, security and modules are left out: they are this driver's own.
 OPTIONS = {
     **dict.fromkeys(
         ("UnexpectedRequests", "TCPBufferSend", "TCPBufferReceive", "ServerJobBMITimeoutSecs",
          "ServerJobFlowTimeoutSecs", "ClientJobBMITimeoutSecs", "ClientJobFlowTimeoutSecs", "ClientRetryLimit",
-         "ClientRetryDelayMilliSecs", "PerfUpdateInterval"), ("Defaults", "number")),
-    **dict.fromkeys(("PrecreateBatchSize", "PrecreateLowThreshold"), ("Defaults", "numbers")),
+         "ClientRetryDelayMilliSecs", "PerfUpdateInterval"), ("Defaults", NUMBER)),
+    **dict.fromkeys(("PrecreateBatchSize", "PrecreateLowThreshold"), ("Defaults", NUMBERS)),
     **dict.fromkeys(
         ("FlowBufferSizeBytes", "FlowBuffersPerFlow", "SmallFileSize", "TreeWidth", "TreeThreshold",
-         "DistrDirServersInitial", "DistrDirServersMax", "DistrDirSplitSize"), ("FileSystem", "number")),
-    "FileStuffing": ("FileSystem", "yes"),
+         "DistrDirServersInitial", "DistrDirServersMax", "DistrDirSplitSize"), ("FileSystem", NUMBER)),
+    "FileStuffing": ("FileSystem", YES),
     **dict.fromkeys(
         ("AttrCacheSize", "AttrCacheMaxNumElems", "DBCacheSizeBytes", "DBMaxSize", "HandleRecycleTimeoutSecs",
          "CoalescingHighWatermark", "CoalescingLowWatermark", "TroveMaxConcurrentIO", "DirectIOThreadNum",
-         "DirectIOOpsPerQueue", "DirectIOTimeout"), ("StorageHints", "number")),
-    **dict.fromkeys(("TroveSyncMeta", "TroveSyncData", "ImmediateCompletion"), ("StorageHints", "yes")),
-    "TroveMethod": ("StorageHints", "alt-aio|directio|dbpf|null-aio"),
-    "DBCacheType": ("StorageHints", "sys|mmap"),
+         "DirectIOOpsPerQueue", "DirectIOTimeout"), ("StorageHints", NUMBER)),
+    **dict.fromkeys(("TroveSyncMeta", "TroveSyncData", "ImmediateCompletion"), ("StorageHints", YES)),
+    "TroveMethod": ("StorageHints", one_of("alt-aio", "directio", "dbpf", "null-aio")),
+    "DBCacheType": ("StorageHints", one_of("sys", "mmap")),
 }  # fmt: skip
 STORAGE_DEFAULTS = {"TroveSyncMeta": "yes", "TroveSyncData": "no", "TroveMethod": "alt-aio"}
 # The distribution is not in one context with the rest.
-DISTRIBUTIONS = {
-    "simple_stripe": "strip_size",
-    "basic_dist": None,
-    "varstrip_dist": "strips",
-    "twod_stripe": "num_groups:strip_size:group_strip_factor",
+DISTRIBUTION = {
+    "distribution": one_of("simple_stripe", "basic_dist", "varstrip_dist", "twod_stripe"),
+    "distribution_params": Value(
+        "[a-z_]+:[0-9]+(/[a-z_]+:[0-9]+)*", "e.g. strip_size:65536, more of them apart by /"
+    ),
 }
-STRIPE_OPTIONS = frozenset({"distribution", "distribution_params"})
-MOUNT_OPTIONS = {"client": "fuse|kernel", "ro": "yes", "noatime": "yes", "max_read": "number"}
+OPTION_TABLE = Table(
+    "orangefs", {name: value for name, (_, value) in OPTIONS.items()} | DISTRIBUTION
+)
+MOUNT_OPTIONS = Table(
+    "orangefs",
+    {"client": one_of("fuse", "kernel"), "ro": YES, "noatime": YES, "max_read": NUMBER},
+)
 
 
 @dataclass(frozen=True)
@@ -79,57 +86,13 @@ def distribution(spec: ClusterSpec) -> Distribution:
 
 
 def problems(spec: ClusterSpec) -> Iterator[str]:
-    """Stripes and options that OrangeFS does not have."""
+    """Options that OrangeFS does not have."""
     fs = spec.file_system
-    if fs.stripe.kind not in ("distributed", "sharded"):
-        yield f"file_system.stripe.kind {fs.stripe.kind}: orangefs has distributed (whole files) and sharded (strips)"
-    for key, value in fs.options.items():
-        if key in STRIPE_OPTIONS:
-            continue
-        if key not in OPTIONS:
-            known = ", ".join(sorted([*OPTIONS, *STRIPE_OPTIONS]))
-            yield f"file_system.options.{key}: orangefs has no such option; it has {known}"
-        elif not _fits(value, OPTIONS[key][1]):
-            yield f"file_system.options.{key}: {value!r} is not possible: write {_said(OPTIONS[key][1])}"
-    yield from _distribution_problems(spec)
-    for key, value in fs.mount_options.items():
-        if key not in MOUNT_OPTIONS:
-            yield f"file_system.mount_options.{key}: orangefs has no such option; it has {', '.join(sorted(MOUNT_OPTIONS))}"
-        elif not _fits(value, MOUNT_OPTIONS[key]):
-            yield f"file_system.mount_options.{key}: {value!r} is not possible: write {_said(MOUNT_OPTIONS[key])}"
+    yield from all_option_problems(fs, OPTION_TABLE, MOUNT_OPTIONS)
+    if "distribution_params" in fs.options and fs.stripe.size is not None:
+        yield "file_system.options.distribution_params and file_system.stripe.size say the same thing: give one"
     if fs.mount_options.get("client") == "kernel" and spec.provider == "local":
         yield "file_system.mount_options.client kernel: a kernel has one OrangeFS client for all its nodes, use fuse, or provider ssh"
-
-
-def _distribution_problems(spec: ClusterSpec) -> Iterator[str]:
-    options = spec.file_system.options
-    name = options.get("distribution", "simple_stripe")
-    if name not in DISTRIBUTIONS:
-        yield f"file_system.options.distribution: {name!r} is none of {', '.join(DISTRIBUTIONS)}"
-    if "distribution_params" not in options:
-        return
-    if spec.file_system.stripe.size is not None:
-        yield "file_system.options.distribution_params and file_system.stripe.size say the same thing: give one"
-    given = str(options["distribution_params"])
-    if re.fullmatch(r"[a-z_]+:[0-9]+(/[a-z_]+:[0-9]+)*", given) is None:
-        yield f"file_system.options.distribution_params: {given!r} is not like strip_size:65536, more of them apart by /"
-
-
-def _fits(value: OptionValue, kind: str) -> bool:
-    if kind == "yes":
-        return isinstance(value, bool) or value in ("yes", "no")
-    if isinstance(value, bool):
-        return False
-    if kind == "number":
-        return re.fullmatch(r"[0-9]{1,18}", str(value)) is not None
-    if kind == "numbers":
-        return re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9}){0,15}", str(value)) is not None
-    return value in kind.split("|")
-
-
-def _said(kind: str) -> str:
-    words = {"yes": "yes or no", "number": "a whole number", "numbers": "numbers like 0,1024"}
-    return words.get(kind, " or ".join(kind.split("|")))
 
 
 def _word(value: OptionValue) -> str:

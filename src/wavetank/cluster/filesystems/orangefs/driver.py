@@ -20,6 +20,7 @@ from wavetank.cluster.filesystems.base import (
     wait_until,
     write_content,
 )
+from wavetank.cluster.filesystems.facts import Facts, TriedLayout
 from wavetank.cluster.filesystems.orangefs import config, package
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
@@ -61,7 +62,19 @@ class OrangeFS:
     """Deploys OrangeFS."""
 
     kind = "orangefs"
-    is_global = True
+    facts = Facts(
+        title="OrangeFS",
+        keys=frozenset({"prefix", "package"}),
+        own_metadata=True,
+        without_root=True,
+        stripes=("distributed", "sharded"),
+        layout_options=("distribution", "distribution_params"),
+        tried=(TriedLayout(3, config.STRIP_BYTES), TriedLayout(3)),
+        lacking_on_images=(
+            "has no OrangeFS, nor has its distribution: give a package of it (file_system.package), or take an image of your own "
+            "(ami-...) that has it, below file_system.prefix (docs/tutorials/nfs-or-orangefs-on-aws.md)"
+        ),
+    )
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """Stripes, options, and the package."""
