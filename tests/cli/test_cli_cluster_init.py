@@ -51,7 +51,7 @@ def test_an_unknown_type_is_refused_with_those_near_it(option: str, tmp_path: Pa
 
 def test_what_makes_no_cluster_is_refused(tmp_path: Path) -> None:
     for words, said in (
-        (["--servers", "2"], "NFS has one server"),
+        (["--servers", "2"], "nfs has 1 data server, not 2"),
         (["--storage", "much"], "--storage"),
         (["--storage", "1 MiB"], "too small"),
         (["--name", "Lab 1"], "name"),

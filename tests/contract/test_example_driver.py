@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +12,10 @@ from leftovers import skip_unless_possible, up
 # The contract's tests, collected here a second time: their fixture ``cluster`` is this file's.
 from test_cluster_contract import *  # noqa: F403
 
+from outside_driver import example_driver
 from wavetank.cluster import deploy
 from wavetank.cluster.registry import facts, file_system
 from wavetank.cluster.spec import ClusterSpec
-
-DRIVER = Path(__file__).parents[2] / "examples" / "driver"
-
 
 pytestmark = [pytest.mark.cluster]
 
@@ -38,19 +34,7 @@ def spec_with(n_io: int = 1, **file_system: object) -> ClusterSpec:
 
 @pytest.fixture(scope="module", autouse=True)
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The driver with its entry point, as pip would put them on the path."""
-    project = tomllib.loads((DRIVER / "pyproject.toml").read_text())["project"]
-    facts = tmp_path_factory.mktemp("site") / f"wavetank_sshfs-{project['version']}.dist-info"
-    facts.mkdir()
-    name = f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
-    (facts / "METADATA").write_text(name)
-    ((group, entries),) = project["entry-points"].items()
-    lines = "".join(f"{key} = {value}\n" for key, value in entries.items())
-    (facts / "entry_points.txt").write_text(f"[{group}]\n{lines}")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(DRIVER)
-        patch.syspath_prepend(facts.parent)
-        patch.setenv("PYTHONPATH", f"{facts.parent}:{DRIVER}")
+    with example_driver(tmp_path_factory.mktemp("site")):
         yield
 
 
@@ -76,12 +60,25 @@ def test_it_is_found_by_its_entry_point() -> None:
 @pytest.mark.parametrize(
     ("asked", "finding"),
     [
-        ({"n_io": 2}, "has one data server, not 2"),
-        ({"stripe": {"kind": "sharded", "size": "4 MiB"}}, "cannot stripe"),
         ({"options": {"threads": 8}}, "options.threads: sshfs has no such option"),
         ({"mount_options": {"cache": 1}}, "mount_options.cache: sshfs has no such option"),
-        ({"mount_options": {"max_conns": "4,ro"}}, "mount_options.max_conns: '4,ro' is no whole"),
+        (
+            {"mount_options": {"max_conns": "4,ro"}},
+            "max_conns: '4,ro' is not possible: write a whole",
+        ),
     ],
 )
 def test_what_it_cannot_do_is_a_finding(asked: dict[str, Any], finding: str) -> None:
     assert any(finding in said for said in file_system("sshfs").check(spec_with(**asked)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"n_io": 2}, "has 1 data server, not 2"),
+        ({"stripe": {"kind": "sharded", "size": "4 MiB"}}, "sshfs has distributed"),
+    ],
+)
+def test_what_its_facts_exclude_is_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        spec_with(**asked)

@@ -9,6 +9,7 @@ import json
 from dataclasses import dataclass
 
 import yaml
+from pydantic import ValidationError
 
 from wavetank.cluster.components import DISK_LIMITS, FileSystem
 from wavetank.cluster.filesystems.facts import Facts
@@ -16,6 +17,7 @@ from wavetank.cluster.instance_limits import catalogue_limits
 from wavetank.cluster.instance_types import InstanceType, find_instance
 from wavetank.cluster.registry import facts, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
+from wavetank.document import explain
 from wavetank.errors import SpecError
 from wavetank.units import exact_network_rate, exact_rate, exact_size, format_rate
 
@@ -61,8 +63,8 @@ def cluster_text(choices: Choices) -> str:
     text = _text(choices, kind, io_kind)
     try:
         ClusterSpec.model_validate(yaml.safe_load(text))
-    except ValueError as error:
-        raise SpecError(f"these choices make no cluster: {error}") from error
+    except ValidationError as error:
+        raise SpecError(f"these choices make no cluster: {explain(error)}") from error
     return text
 
 
