@@ -70,7 +70,7 @@ SCHEMA = {
     },
 }
 KINDS: dict[str, dict[str, Any]] = {
-    "none": {"kind": "none"}, "nfs": {"kind": "nfs"}, "glusterfs": {"kind": "glusterfs"}, "cephfs": {"kind": "cephfs"},
+    "none": {"kind": "none"}, "nfs": {"kind": "nfs", "servers": 1}, "glusterfs": {"kind": "glusterfs"}, "cephfs": {"kind": "cephfs"},
     "moosefs": {"kind": "moosefs"}, "orangefs": {"kind": "orangefs", "prefix": "/opt/orangefs"},
     "gateway": {"kind": "gateway", "behind": "glusterfs"}, "fsx-lustre": {"kind": "fsx-lustre"},
     "efs": {"kind": "efs", "capacity": "10 GiB", "tls": True},
