@@ -14,8 +14,8 @@ from wavetank.cluster.namespaces.cgroups import hierarchies
 from wavetank.cluster.needs import Needs, needs_by_node
 from wavetank.cluster.registry import facts, file_system, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.errors import SpecError
 from wavetank.doctor.finding import Finding, kernel_has, there_or_not, tried
+from wavetank.errors import SpecError
 
 
 def privileges() -> Iterator[Finding]:

@@ -147,9 +147,9 @@ def test_a_file_in_two_layouts_with_a_title_has_two_titles(tmp_path):
 
 CHOICES = {
     "file_system": [
-        {"kind": "nfs"},
-        {"kind": "nfs", "placement": "compute"},
-        {"kind": "nfs", "options": {"Rquota": "on"}},
+        {"kind": "nfs", "servers": 1},
+        {"kind": "nfs", "servers": 1, "placement": "compute"},
+        {"kind": "nfs", "servers": 1, "options": {"Rquota": "on"}},
         {"kind": "none"},
         {"kind": "existing", "path": "/scratch"},
         {"kind": "existing", "path": "/home/x"},
