@@ -110,8 +110,6 @@ def test_a_word_cannot_write_configuration_of_its_own(value: Any) -> None:
     assert "is not possible: write letters" in wrong(options={"squash": value})
 
 
-
-
 # --- the kernel's server and client, where there are: what they are asked, and what they answer
 
 
