@@ -49,7 +49,6 @@ from wavetank.measure.run import (
     kernel_folder,
     measure,
     set_up,
-    warm_up,
 )
 
 NO_ROOM = Room(0, 0)
@@ -281,7 +280,6 @@ def _measure_run(campaign: _Campaign, site: _Site, run: Run) -> bool:
             order=run.order,
             cache=progress.spec.cache,
             seed=progress.spec.seed,
-            watch_use=progress.spec.watch_use,
             watch=campaign.watch,
         ).model_copy(update={"application": run.application})
     except WavetankError as error:
@@ -319,11 +317,5 @@ def _set_up(campaign: _Campaign, site: _Site, run: Run, performer: Performer) ->
     folder = kernel_folder(application.kernel_sha256)
     there = bench_with_same_files(site.benches, application, campaign.progress.plan)
     if isinstance(performer, OwnPerformer):
-        bench = performer.set_up(application.kernel, folder)
-    elif there is not None:
-        bench = there
-    else:
-        bench = set_up(application.kernel, site.running, folder)
-    for _ in range(campaign.progress.spec.warm_up):
-        warm_up(bench, run.mapping, performer)
-    return bench
+        return performer.set_up(application.kernel, folder)
+    return set_up(application.kernel, site.running, folder) if there is None else there

@@ -207,12 +207,6 @@ class CampaignSpec(Record):
         description="times that a measurement is made again, at most, because other work on the "
         "machine disturbed it; a quarter of the campaign's measurements at most",
     )
-    warm_up: int = Field(
-        default=0,
-        ge=0,
-        le=10,
-        description="uncounted runs of each kernel on a cluster that came up",
-    )
     budget: Budget | None = Field(
         default=None,
         description="what the campaign may take over all its runs; what does not fit is left out and listed",
@@ -225,10 +219,6 @@ class CampaignSpec(Record):
     characterise: bool = Field(
         default=False,
         description="measure the local file systems of each cluster first: usage of the peak",
-    )
-    watch_use: bool = Field(
-        default=True,
-        description="record what processors, network and disks are used for during each measurement",
     )
     cache: Literal["cold", "warm"] = Field(
         default="cold",

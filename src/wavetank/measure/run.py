@@ -141,7 +141,6 @@ def measure(
     order: int,
     cache: Literal["cold", "warm"] = "cold",
     seed: int | None = None,
-    watch_use: bool = True,
     watch: MachineWatch | None = None,
 ) -> Measurement:
     """Perform the kernel once and record how it went.
@@ -155,7 +154,6 @@ def measure(
         cache: "cold" empties the page caches of all nodes before; "warm" runs the kernel once
             before, uncounted.
         seed: of the campaign's order.
-        watch_use: record what the nodes use meanwhile, where the cluster can.
         watch: of the machine's load, before and over the measurement; None: it is not recorded.
 
     Raises:
@@ -171,7 +169,7 @@ def measure(
         findings.insert(0, f"the kernel's model is {kernel.extrapolation.sentence()}")
     before = look_before(watch, cluster)
     try:
-        with _counting(cluster, watch_use) as counters:
+        with _counting(cluster) as counters:
             result = performer.perform(kernel, bench.root, placement)
     except WavetankError as error:
         ailments = ills(cluster)
@@ -214,10 +212,10 @@ def measure(
     )
 
 
-def _counting(cluster: RunningCluster, watch_use: bool) -> AbstractContextManager[Counters | None]:
-    """Record what the cluster's nodes use, where that is wanted and possible."""
+def _counting(cluster: RunningCluster) -> AbstractContextManager[Counters | None]:
+    """Record what the cluster's nodes use, where that is possible."""
     recording = None
-    if watch_use and isinstance(cluster, RecordsCounters):
+    if isinstance(cluster, RecordsCounters):
         recording = cluster.record_counters(EVERY_S)
     return nullcontext() if recording is None else recording
 
@@ -251,21 +249,6 @@ def placement_of(bench: Bench, mapping: str, nodes: Sequence[str] | None = None)
         launcher_address=cluster.launcher_address if isinstance(cluster, NamesLauncher) else None,
         environment=cluster.environment if isinstance(cluster, SetsEnvironment) else {},
     )
-
-
-def warm_up(bench: Bench, mapping: str, performer: Performer) -> None:
-    """Run the kernel once without counting it, so that programs and servers have started once.
-
-    Raises:
-        MeasurementError: the mapping does not fit, or the kernel failed.
-    """
-    _renew(bench, performer)
-    result = performer.perform(bench.kernel, bench.root, placement_of(bench, mapping))
-    if result.status != "ok":
-        raise MeasurementError(
-            f"{bench.kernel.application} failed on {bench.cluster.name} while warming up: "
-            f"{result.failure}"
-        )
 
 
 def _renew(bench: Bench, performer: Performer) -> None:

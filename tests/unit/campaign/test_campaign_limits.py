@@ -67,13 +67,6 @@ def test_progress_ends_at_what_was_needed(tmp_path):
     assert observer.seen[-1] == (3, 3, 0)
 
 
-def test_warming_up_is_not_counted(tmp_path):
-    performer = steady()
-    outcome, _, _ = run(tmp_path, spec(warm_up=2, mappings=("2PxCN",)), performer)
-    assert outcome.n_measured == 3
-    assert len(performer.calls) == 3 + 2
-
-
 def test_a_spent_time_budget_ends_the_campaign_in_order(tmp_path):
     # The guess for one measurement is above 3 s, for bringing up 10 s: 5 s affords nothing.
     of = spec(budget=Budget(time=5.0))

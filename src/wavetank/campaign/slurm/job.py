@@ -24,7 +24,6 @@ from wavetank.measure.run import (
     kernel_hash,
     measure,
     set_up,
-    warm_up,
 )
 
 
@@ -53,8 +52,6 @@ def _perform(folder: TaskFolder, task: Task, environment: Mapping[str, str]) -> 
     if task.program != "replay":
         performer = performer_of(task.program, cluster, flush=task.flush)
     bench = _bench(task, cluster)
-    for _ in range(task.warm_up):
-        warm_up(bench, task.mapping, performer)
     measurement = measure(
         bench,
         task.mapping,

@@ -88,7 +88,6 @@ def submission_of(slurm: QueuedCampaign, run: Run) -> Submission:
             repetition=run.repetition,
             order=run.order,
             seed=progress.spec.seed,
-            warm_up=progress.spec.warm_up,
             placements=folder.path.parent,
         )
     )

@@ -38,7 +38,6 @@ class Task(Record):
     repetition: int
     order: int
     seed: int
-    warm_up: int
     placements: Path = Field(
         description="folder that remembers where input files are, for the next job on the cluster"
     )

@@ -200,18 +200,6 @@ class NodeGroup:
         counts = dict(line.split() for line in stat.read_text().splitlines())
         return int(counts[f"{prefix}active_file"]) + int(counts[f"{prefix}inactive_file"])
 
-    def used_bytes(self) -> int | None:
-        """Memory that the node holds beside its page cache of files, bytes; None when it is not counted here."""
-        cached = self.cached_bytes()
-        if cached is None:
-            return None
-        if "memory" in self.where.v1:
-            usage = self.where.v1["memory"] / self.path / "memory.usage_in_bytes"
-        else:
-            assert self.where.v2 is not None  # noqa: S101
-            usage = self.where.v2 / self.path / "memory.current"
-        return max(0, int(usage.read_text()) - cached)
-
     def empty_cache(self) -> str | None:
         """Drop the node's clean page cache. Says the mechanism; None when there is none."""
         if "memory" in self.where.v1:
