@@ -15,7 +15,6 @@ from wavetank.cluster.namespaces.host import drop_all_caches
 from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
 from wavetank.kernel.document.kernel import KernelName
 from wavetank.kernel.results.replay_output import OPENS_MADE_AGAIN
-from wavetank.measure.result import Measurement
 from wavetank.measure.run import kernel_hash, measure, remove_written, set_up, tear_down
 
 KERNEL = abyss_kernel()
@@ -60,10 +59,6 @@ def test_a_measurement_says_what_it_takes_to_judge_it():
     assert made.cache.state == "cold" and made.cache.how == "by pretending"
     assert made.limits and made.fs_settings and made.versions["openmpi"] == "fake"
     assert made.n_instances == 3 and made.provenance.seed == 7
-
-
-def test_without_emulated_limits_a_measurement_is_just_measured():
-    assert run(FakeCluster(limits={})).origin == "measured"
 
 
 def test_a_dead_daemon_is_a_finding():
@@ -140,20 +135,6 @@ class SharedFakeCluster(FakeCluster):
     is_global = True
 
 
-def test_one_node_makes_the_folders_of_shared_files():
-    cluster = SharedFakeCluster()
-    bench = set_up(KERNEL, cluster)
-    tear_down(bench)
-    made = [entry[0] for entry in cluster.log if entry[1] in ("mkdir", "rm")]
-    assert made == ["c1", "c1"]
-
-
-def test_each_node_makes_the_folders_of_files_of_its_own():
-    cluster = FakeCluster()
-    set_up(KERNEL, cluster)
-    assert [entry[0] for entry in cluster.log if "mkdir" in entry] == ["c1", "c2"]
-
-
 def test_every_node_forgets_the_names_of_files_that_are_removed():
     cluster = SharedFakeCluster()
     remove_written(set_up(KERNEL, cluster))
@@ -172,12 +153,6 @@ def test_kernels_that_differ_in_provenance_only_are_the_same():
     later = KERNEL.provenance.model_copy(update={"created_utc": "2027-01-01T00:00:00+00:00"})
     assert kernel_hash(KERNEL.model_copy(update={"provenance": later})) == kernel_hash(KERNEL)
     assert kernel_hash(abyss_kernel(weight=MB)) != kernel_hash(KERNEL)
-
-
-def test_a_measurement_survives_its_file(tmp_path):
-    made = run(FakeCluster())
-    made.write(tmp_path / "m.json")
-    assert Measurement.read(tmp_path / "m.json") == made
 
 
 class Spoilt:
