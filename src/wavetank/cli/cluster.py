@@ -29,7 +29,7 @@ from wavetank.cli.currency import currency_option
 from wavetank.cli.output import print_tables, prints, say
 from wavetank.cli.streams import lost_output
 from wavetank.cli.table_sets import plan_definitions
-from wavetank.cluster.components import CLOUDS
+from wavetank.cluster.registry import CLOUDS
 from wavetank.errors import ClusterError, KernelError, SpecError, UsageError
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wavetank.cli.currency import origin_words, prices_in
-from wavetank.cluster.components import CLOUDS, MAKES_NODES
+from wavetank.cluster.components import MAKES_NODES
+from wavetank.cluster.registry import CLOUDS
 from wavetank.cost.hours import HOURS_PER_MONTH, per_month
 from wavetank.tables.table import Column, Definition, Table
 from wavetank.tables.words import plain_words

@@ -1,15 +1,9 @@
-"""Which access methods guests have with which file system by which hypervisor, and why not with others.
-
-Each that is not refused has a test (tests/contract/guest_clusters.py); docs/reference/guests.md shows the table.
-"""
+"""Why guests do not have an access method with a file system by a hypervisor; docs/reference/guests.md shows the combinations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from wavetank.cluster.access import Access
-from wavetank.cluster.components import HYPERVISORS, Hypervisor
-from wavetank.cluster.filesystems.facts import METHODS
+from wavetank.cluster.components import Hypervisor
 from wavetank.cluster.registry import facts, file_system_kinds
 
 
@@ -43,27 +37,3 @@ def _against_file_system(access: Access, kind: str) -> str | None:
         f"file_system {kind} was never served from host nodes to guests: use access: virtual, or file_system "
         f"{', '.join(known[:-1])} or {known[-1]}"
     )
-
-
-def table(kinds: Iterable[str]) -> tuple[list[tuple[str, ...]], list[str]]:
-    """The combinations as documents show them.
-
-    Args:
-        kinds: of the file systems, a row each.
-
-    Returns:
-        Rows of a file system and a cell for each of METHODS: the hypervisors that have it, or the number of the reason why none has.
-        The reasons, from number 1 on.
-    """
-    rows, reasons = [], []
-    for kind in kinds:
-        cells = []
-        for method in METHODS:
-            against = {name: reason_against(method, kind, name) for name in HYPERVISORS}
-            taken = [name for name, reason in against.items() if reason is None]
-            why = against["uml"] or (facts(kind).guests_untried or None)
-            if why is not None and why not in reasons:
-                reasons.append(why)
-            cells.append(f"no ({reasons.index(why) + 1})" if why is not None else ", ".join(taken))
-        rows.append((kind, *cells))
-    return rows, reasons

@@ -43,9 +43,6 @@ KeyPath = Annotated[
 ]
 OptionValue = str | int | float | bool
 
-# Providers that make instances by their types' names, on the terms of the key cloud.
-CLOUDS = ("aws", "openstack")
-
 # The cloud whose instance types the catalogue has.
 AWS = "aws"
 OPENSTACK = "openstack"

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Iterator
 
 from wavetank.cluster import interrupts, mounting, mpi, registry
-from wavetank.cluster.components import CLOUDS
 from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.examined import Examined
@@ -26,6 +25,7 @@ from wavetank.cluster.providers.base import (
     KnowsTools,
     TakesHosts,
 )
+from wavetank.cluster.registry import CLOUDS
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     ClusterDirectory,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from wavetank.cluster.components import CLOUDS, FileSystem, Instance, Storage
+from wavetank.cluster.components import FileSystem, Instance, Storage
 from wavetank.cluster.instance_types import aws_instances
-from wavetank.cluster.registry import file_system_kinds
+from wavetank.cluster.registry import CLOUDS, file_system_kinds
 from wavetank.cluster.volumes import volume_problems, volume_rates
 from wavetank.units import format_size
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, cast
 
 from wavetank.cluster.filesystems.facts import UNKNOWN, Facts
 from wavetank.errors import SpecError
-from wavetank.nearest import did_you_mean
+from wavetank.registered import load_registered, registered_names
 
 if TYPE_CHECKING:
     from wavetank.cluster.clouds.cloud import Cloud
@@ -53,7 +52,8 @@ def provider(name: str) -> Provider:
     Raises:
         SpecError: there is none of this name.
     """
-    return cast("Provider", _load("provider", name, PROVIDERS, PROVIDER_GROUP))
+    made = load_registered("provider", name, PROVIDERS, PROVIDER_GROUP, SpecError)
+    return cast("type[Provider]", made)()
 
 
 def file_system(kind: str) -> FileSystemDriver:
@@ -62,7 +62,8 @@ def file_system(kind: str) -> FileSystemDriver:
     Raises:
         SpecError: there is none of this name, or it cannot be loaded.
     """
-    return cast("FileSystemDriver", _load("file system", kind, FILE_SYSTEMS, FILE_SYSTEM_GROUP))
+    made = load_registered("file system", kind, FILE_SYSTEMS, FILE_SYSTEM_GROUP, SpecError)
+    return cast("type[FileSystemDriver]", made)()
 
 
 def facts(kind: str) -> Facts:
@@ -81,8 +82,7 @@ _FACTS: dict[str, Facts] = {}
 
 def file_system_kinds(test: Callable[[Facts], bool] = lambda facts: True) -> list[str]:
     """Names of all file systems whose facts pass a test, ours first."""
-    others = (entry.name for entry in entry_points(group=FILE_SYSTEM_GROUP))
-    return [kind for kind in dict.fromkeys((*FILE_SYSTEMS, *others)) if test(facts(kind))]
+    return [kind for kind in registered_names(FILE_SYSTEMS, FILE_SYSTEM_GROUP) if test(facts(kind))]
 
 
 def file_system_title(kind: str) -> str:
@@ -109,21 +109,3 @@ def cloud(name: str, region: str | None) -> Cloud:
             f"provider {name} needs {error.name}: pip install 'wavetank[{name}]'"
         ) from error
     return cast("Cloud", getattr(found, attribute)(region))
-
-
-def _load(what: str, name: str, known: dict[str, str], group: str) -> object:
-    if name in known:
-        module, _, attribute = known[name].partition(":")
-        return getattr(importlib.import_module(module), attribute)()
-    for entry in entry_points(group=group):
-        if entry.name == name:
-            try:
-                return entry.load()()
-            except Exception as error:  # code of somebody else's
-                raise SpecError(
-                    f"{what} {name} cannot be loaded from {entry.value}: {error}. Mend or remove that package"
-                ) from error
-    others = sorted([*known, *(entry.name for entry in entry_points(group=group))])
-    raise SpecError(
-        f"no {what} is called {name!r}; there are {', '.join(others)}.{did_you_mean(name, others)}"
-    )

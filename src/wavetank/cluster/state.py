@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from wavetank.cluster.components import CLOUDS
+from wavetank.cluster.registry import CLOUDS
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import Document, Record
 from wavetank.errors import ClusterError, WavetankError

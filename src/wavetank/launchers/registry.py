@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from functools import cache
-from importlib.metadata import entry_points
+from typing import cast
 
 from wavetank.errors import UsageError
 from wavetank.launchers.base import Launcher
+from wavetank.registered import load_registered, registered_names
 
 # In the order in which they are asked whether a command line is theirs; "none" takes what is left.
 LAUNCHERS: dict[str, str] = {
@@ -22,9 +22,7 @@ ENTRY_POINTS = "wavetank.launchers"
 
 def launcher_names() -> list[str]:
     """All names, ours first."""
-    return list(
-        dict.fromkeys([*LAUNCHERS, *(point.name for point in entry_points(group=ENTRY_POINTS))])
-    )
+    return list(registered_names(LAUNCHERS, ENTRY_POINTS))
 
 
 @cache
@@ -34,15 +32,8 @@ def launcher(name: str) -> Launcher:
     Raises:
         UsageError: there is none.
     """
-    if name in LAUNCHERS:
-        module, _, attribute = LAUNCHERS[name].partition(":")
-        made: Launcher = getattr(importlib.import_module(module), attribute)()
-        return made
-    for point in entry_points(group=ENTRY_POINTS):
-        if point.name == name:
-            found: Launcher = point.load()()
-            return found
-    raise UsageError(f"there is no launcher {name!r}. Known: {', '.join(launcher_names())}")
+    made = load_registered("launcher", name, LAUNCHERS, ENTRY_POINTS, UsageError)
+    return cast("type[Launcher]", made)()
 
 
 def recognise(argv: Sequence[str]) -> Launcher:

@@ -5,13 +5,12 @@ Every command that takes a trace comes through here.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
-from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from wavetank.errors import TraceError
+from wavetank.registered import load_registered, registered_names
 from wavetank.steps import doing
 from wavetank.trace import packed
 from wavetank.trace.reader import PARTS, read_trace
@@ -52,8 +51,7 @@ class Importer(Protocol):
 
 def importer_names() -> Iterator[str]:
     """All names, ours first. Installed packages are looked through when ours have been taken."""
-    yield from IMPORTERS
-    yield from (point.name for point in entry_points(group=ENTRY_POINTS))
+    return registered_names(IMPORTERS, ENTRY_POINTS)
 
 
 def importer(name: str) -> Importer:
@@ -62,14 +60,7 @@ def importer(name: str) -> Importer:
     Raises:
         TraceError: there is none.
     """
-    if name in IMPORTERS:
-        module: Importer = importlib.import_module(IMPORTERS[name])
-        return module
-    for point in entry_points(group=ENTRY_POINTS):
-        if point.name == name:
-            found: Importer = point.load()
-            return found
-    raise TraceError(f"there is no importer {name!r}. Known: {', '.join(importer_names())}")
+    return cast(Importer, load_registered("importer", name, IMPORTERS, ENTRY_POINTS, TraceError))
 
 
 def kind_of(path: Path) -> str:
@@ -94,7 +85,7 @@ def kind_of(path: Path) -> str:
     head = packed.head(path, HEAD_BYTES)
     if not head:
         raise TraceError(f"{path} is empty")
-    for name in importer_names():
+    for name in registered_names(IMPORTERS, ENTRY_POINTS):
         if importer(name).recognises(path, head):
             return name
     raise TraceError(

@@ -15,12 +15,11 @@ from pydantic import BeforeValidator, Field, PlainSerializer, model_validator
 
 from wavetank.cluster.components import (
     AWS,
-    CLOUDS,
     MAKES_NODES,
     OPENSTACK,
     UserAtHost,
 )
-from wavetank.cluster.registry import facts
+from wavetank.cluster.registry import CLOUDS, facts
 from wavetank.document import Record
 from wavetank.refusals import Written
 from wavetank.units import GIB, Duration, Size, format_duration

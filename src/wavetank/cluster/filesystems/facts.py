@@ -62,7 +62,6 @@ class Facts:
         usable_share: part of its capacity that files can fill.
         guest_methods: access methods of guests that tests bring up.
         against_guests: why guests have no other access method; empty: it was never tried.
-        guests_untried: why no test brings it up with guests at all; empty: one does.
         guest_modules: modules of a guest's kernel that nothing loads by itself.
         lacking_on_images: what the known images of clouds lack for it, and what to take; empty: nothing.
     """
@@ -89,7 +88,6 @@ class Facts:
     usable_share: float = 0.9
     guest_methods: tuple[Access, ...] = ("virtual",)
     against_guests: str = ""
-    guests_untried: str = ""
     guest_modules: tuple[str, ...] = ("fuse",)
     lacking_on_images: str = ""
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from wavetank.cluster.components import CLOUDS
+from wavetank.cluster.registry import CLOUDS
 from wavetank.document import Record
 from wavetank.service.core.placement import Ask, no_room
 from wavetank.service.core.records import Device, Held, Kind, Name, Server, Share

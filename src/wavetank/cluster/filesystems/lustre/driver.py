@@ -33,7 +33,6 @@ class Lustre:
             "file_system lustre cannot be served from host nodes: these share this machine's kernel, which has one LNet: use access: "
             "virtual with a kernel for guests that has Lustre's modules, or provider ssh"
         ),
-        guests_untried="not yet run: guests need a kernel with Lustre's modules, and Debian's have none",
     )
 
     def check(self, spec: ClusterSpec) -> list[str]:
