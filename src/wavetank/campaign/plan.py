@@ -54,14 +54,26 @@ class Application:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One measurement of the plan."""
+class PlannedRun:
+    """One measurement of a plan. ``key``: equal ones are the same measurement."""
 
     application: str
     cluster: str
     mapping: str
     repetition: int
     order: int
+    key: Hashable
+
+    @property
+    def label(self) -> str:
+        """What runs where, for people."""
+        return f"{self.application} on {self.cluster} with {self.mapping}"
+
+
+@dataclass(frozen=True)
+class Run(PlannedRun):
+    """One measurement of a campaign."""
+
     key: Key
 
 
@@ -274,7 +286,7 @@ def _files_of(steps: Sequence[Step]) -> set[int]:
 
 def forecast(
     plan: Plan,
-    done: Collection[Key],
+    done: Collection[Hashable],
     *,
     not_needed: Collection[Hashable] = (),
     spent_s: Mapping[str, Sequence[float]],
@@ -322,7 +334,9 @@ def forecast(
     )
 
 
-def _left(plan: Plan, done: Collection[Key], not_needed: Collection[Hashable]) -> dict[Key, float]:
+def _left(
+    plan: Plan, done: Collection[Hashable], not_needed: Collection[Hashable]
+) -> dict[Key, float]:
     """What is still to be measured -> how likely. Which configurations go on in a search is known when it is."""
     found: dict[Key, float] = {}
     rounds: dict[tuple[str, int], list[Key]] = defaultdict(list)

@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import median
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from wavetank.campaign.criterion import Score, score_of
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.futility import Futility
-from wavetank.campaign.plan import Plan, Run
+from wavetank.campaign.plan import Plan, PlannedRun, Run
 from wavetank.campaign.spec import CampaignSpec, SearchRule, UntilRule
 from wavetank.campaign.store import Key, Store
 from wavetank.compare.decisions import Subject, is_compared
@@ -30,18 +30,10 @@ Place = tuple[str, str]
 """Cluster and mapping."""
 
 
-class Keyed(Protocol):
-    """What a strategy orders."""
-
-    @property
-    def key(self) -> Hashable:
-        """Equal keys are the same measurement."""
+RunT = TypeVar("RunT", bound=PlannedRun)
 
 
-KeyedT = TypeVar("KeyedT", bound=Keyed)
-
-
-class Strategy(Generic[KeyedT]):
+class Strategy(Generic[RunT]):
     """Measures everything, in the order of the plan.
 
     Attributes:
@@ -59,15 +51,15 @@ class Strategy(Generic[KeyedT]):
     def miss(self, key: Key) -> None:
         """Take into account that a measurement failed."""
 
-    def is_ready(self, run: KeyedT) -> bool:
+    def is_ready(self, run: RunT) -> bool:
         """Whether it is decided that a measurement is made."""
         return True
 
-    def is_counted(self, run: KeyedT) -> bool:
+    def is_counted(self, run: RunT) -> bool:
         """Whether a comparison looks at a measurement."""
         return True
 
-    def next(self, runs: Iterable[KeyedT], taken: Collection[Hashable]) -> KeyedT | None:
+    def next(self, runs: Iterable[RunT], taken: Collection[Hashable]) -> RunT | None:
         """The measurement that is made next; None where none can be made now.
 
         Args:

@@ -17,9 +17,9 @@ from wavetank.errors import MeasurementError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wavetank.campaign.executor import Outcome
     from wavetank.campaign.load import Loaded
     from wavetank.campaign.plan import Forecast, Plan
-    from wavetank.campaign.progress import Outcome
     from wavetank.campaign.schedule import Schedule
     from wavetank.campaign.store import Store
     from wavetank.cli.progress import Progress
@@ -194,7 +194,7 @@ def _measure_on_slurm(
     loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh: bool
 ) -> Outcome:
     from wavetank.campaign.clusters import specs_of
-    from wavetank.campaign.slurm.executor import run_on_slurm
+    from wavetank.campaign.slurm.backend import run_on_slurm
     from wavetank.campaign.slurm.queue import SlurmQueue
 
     queue = SlurmQueue()

@@ -15,7 +15,7 @@ from wavetank.tables.table import Column, Definition, Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wavetank.campaign.progress import Outcome
+    from wavetank.campaign.executor import Outcome
     from wavetank.campaign.store import Store
     from wavetank.cli.progress import Progress
     from wavetank.compare.comparison import Comparison, NotMeasured
@@ -36,7 +36,7 @@ PLAN: Definition[_Planned] = Definition(
     "Plan",
     (
         Column("point", "Point", _of_run(lambda i: i.kind)),
-        Column("run", "Run", lambda i: getattr(i[0], "label", None) or getattr(i[0], "application", None)),
+        Column("run", "Run", lambda i: i[0].application),
         Column("cluster", "Cluster", lambda i: i[0].cluster),
         Column("mapping", "Mapping", lambda i: i[0].mapping),
         Column("duration_s", "Duration", _of_run(lambda i: i.duration_s), unit="s"),

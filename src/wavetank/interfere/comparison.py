@@ -217,7 +217,7 @@ def _not_measured(plan: InterferePlan, store: Store) -> tuple[NotMeasured, ...]:
     waiting: dict[tuple[str, str, str], str] = {}
     for point in plan.points:
         if point.key not in done:
-            key = (point.label, point.cluster, point.mapping)
+            key = (point.application, point.cluster, point.mapping)
             waiting[key] = failed.get(
                 key, "not measured yet: run the same command again to continue"
             )
@@ -234,7 +234,7 @@ def _doubts(plan: InterferePlan, measured: Sequence[Measured]) -> list[str]:
     """What runs found doubtful about themselves, with where that was; the first of many."""
     titles = {cluster.name: cluster.title for cluster in plan.clusters}
     doubts = [
-        f"{each.point.label} on {titles[each.point.cluster]}, {each.point.mapping}: {finding}"
+        f"{each.point.application} on {titles[each.point.cluster]}, {each.point.mapping}: {finding}"
         for each in measured
         for finding in dict.fromkeys(text for run in each.runs for text in run.findings)
     ]

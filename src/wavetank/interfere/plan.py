@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 from wavetank.campaign.facts import ClusterFacts
+from wavetank.campaign.plan import PlannedRun
 from wavetank.compare.comparison import NotMeasured
 from wavetank.errors import KernelError
 from wavetank.interfere.placement import Group, Member, Placer, Sketch
@@ -32,23 +33,14 @@ SESSION_S = 4.0
 
 
 @dataclass(frozen=True)
-class Point:
-    """One run: members that start from one moment on."""
+class Point(PlannedRun):
+    """One run: members that start from one moment on. ``application``: "foreground with background, objects of 2.0 MiB"."""
 
+    key: str
     kind: PointKind
-    cluster: str
-    mapping: str
     object_bytes: int | None
     members: tuple[Member, ...]
     duration_s: float | None
-    repetition: int
-    order: int
-    key: str
-
-    @property
-    def label(self) -> str:
-        """For people: "foreground, background (50 ms) of 2.0 MiB"."""
-        return label_of(self.members, self.object_bytes)
 
 
 @dataclass(frozen=True)
@@ -219,6 +211,7 @@ def _point(
         ],
     ]
     return Point(
+        application=label_of(members, sketch.object_bytes),
         kind=sketch.kind,
         cluster=placer.cluster.name,
         mapping=mapping,
@@ -283,7 +276,7 @@ def expected_s(plan: InterferePlan, point: Point) -> float:
     return RUN_S + start_s + weight / GUESSED_RATE_BYTES_PER_S
 
 
-def forecast_s(plan: InterferePlan, done: Collection[str]) -> float:
+def forecast_s(plan: InterferePlan, done: Collection[Hashable]) -> float:
     """Wall time that is left of a plan, with the clusters' deployments."""
     total_s = 0.0
     for cluster in plan.clusters:

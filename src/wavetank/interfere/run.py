@@ -1,18 +1,20 @@
-"""Running an interference study: clusters come up one after another, and each run is stored as it ends."""
+"""Running an interference study: clusters come up one after another, and groups of clients run on each."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
+from wavetank.campaign.budget import Holds
+from wavetank.campaign.deployment import Deployer, Deployment, take_down_leftovers
+from wavetank.campaign.executor import Observer, Outcome, Work, execute
 from wavetank.campaign.facts import ClusterFacts
-from wavetank.campaign.lifetime import Deployer, NotUpError, deployed, take_down_leftovers
-from wavetank.campaign.progress import GIVE_UP_AFTER, Observer, Outcome
-from wavetank.campaign.store import Failure, Store
+from wavetank.campaign.store import Store
+from wavetank.campaign.strategy import Strategy
 from wavetank.cluster.host import RunningCluster
 from wavetank.compare.knobs import LAYOUT
-from wavetank.errors import WavetankError
 from wavetank.interfere.placement import Member
 from wavetank.interfere.plan import InterferePlan, Point, forecast_s
 from wavetank.interfere.spec import InterfereSpec
@@ -22,40 +24,6 @@ from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together import Manner, measure_together
 from wavetank.measure.together_files import renew_together, set_up_together
 from wavetank.measure.together_result import TogetherMeasurement
-
-
-@dataclass
-class _Study:
-    """What the steps of one study share."""
-
-    spec: InterfereSpec
-    plan: InterferePlan
-    store: Store
-    performer: TogetherPerformer
-    observer: Observer
-    watch: MachineWatch | None
-    done: set[str]
-    n_measured: int = 0
-    n_failed: int = 0
-
-    def report_progress(self) -> None:
-        points = self.plan.points
-        n_done = sum(point.key in self.done for point in points)
-        self.observer.at(n_done, len(points), forecast_s(self.plan, self.done))
-
-
-@dataclass
-class _Site:
-    """A cluster that is up, with the files of the study's groups."""
-
-    facts: ClusterFacts
-    running: RunningCluster
-    placed: dict[tuple[str, int], Bench] = field(default_factory=dict)  # by group and instance
-
-    @property
-    def apart(self) -> bool:
-        """Whether each group gets data servers of its own."""
-        return self.facts.knobs.of(LAYOUT) == "1DFx1F"
 
 
 def run_study(
@@ -82,125 +50,143 @@ def run_study(
     Raises:
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
-    study = _Study(spec, plan, store, performer, observer, watch, set(store.together()))
-    store.forget_failures()
-    study.report_progress()
+    work = _StudyWork(plan, store, observer)
     take_down_leftovers(store, deployer, observer)
-    for facts in plan.clusters:
-        left = [point for point in plan.points_on(facts.name) if point.key not in study.done]
-        if not left:
-            continue
-        try:
-            with deployed(facts, store, deployer, observer) as running:
-                try:
-                    _measure_points(study, _Site(facts, running), left)
-                finally:
-                    performer.close()  # its ranks live on the cluster's nodes
-        except NotUpError as error:
-            _give_up(study, left, str(error))
-    store.end_invocation(study.n_failed, 0)
-    return Outcome(study.n_measured, study.n_failed, 0, store.leases())
+    site = _Groups(work, spec, deployer, performer, watch)
+    return execute(work, site, (plan.points_on(cluster.name) for cluster in plan.clusters))
 
 
-def _measure_points(study: _Study, site: _Site, left: Sequence[Point]) -> None:
-    in_a_row = 0
-    for position, point in enumerate(left):
-        started = time.monotonic()
-        study.observer.says(
-            f"running {point.label} on {point.cluster} with {point.mapping} "
-            f"(repetition {point.repetition + 1} of {study.spec.repetitions})"
+@dataclass(frozen=True)
+class _Made:
+    """A finished run, and the wall time that it took with its preparation."""
+
+    measurement: TogetherMeasurement
+    spent_s: float
+
+
+class _StudyWork(Work[Point, _Made]):
+    """What is left of one study, and what became of it."""
+
+    def __init__(self, plan: InterferePlan, store: Store, observer: Observer) -> None:
+        store.forget_failures()
+        super().__init__(store, observer, Strategy(), set(store.together()))
+        self.plan = plan
+        self._keys = {cluster.name: cluster.key for cluster in plan.clusters}
+        self.observer.at(*self.progress())
+
+    @property
+    def runs(self) -> Sequence[Point]:
+        return self.plan.points
+
+    def keep(self, run: Point, result: _Made) -> bool:
+        self.store.add_together(
+            result.measurement, run.key, self._keys[run.cluster], result.spent_s
         )
-        try:
-            measurement = _measure(study, site, point)
-        except WavetankError as error:
-            _record(study, point, str(error))
-            study.observer.says(f"failed: {point.label} on {point.cluster}: {error}")
-            in_a_row += 1
-            if in_a_row >= GIVE_UP_AFTER:
-                reason = f"given up after {GIVE_UP_AFTER} failures in a row on this cluster"
-                _give_up(study, left[position + 1 :], reason)
-                return
-            continue
-        in_a_row = 0
-        spent_s = time.monotonic() - started
-        study.store.add_together(measurement, point.key, site.facts.key, spent_s)
-        study.done.add(point.key)
-        study.n_measured += 1
-        for finding in measurement.findings:
-            study.observer.says(f"doubt: {point.label} on {point.cluster}: {finding}")
-        study.report_progress()
+        for finding in result.measurement.findings:
+            self.observer.says(f"doubt: {run.label}: {finding}")
+        return True
+
+    def progress(self) -> tuple[int, int, float]:
+        n_done = sum(point.key in self.done for point in self.runs)
+        return n_done, len(self.runs), forecast_s(self.plan, self.done)
 
 
-def _measure(study: _Study, site: _Site, point: Point) -> TogetherMeasurement:
-    parties = _parties(study, site, point)
-    manner = Manner(
-        point=point.kind,
-        mapping=point.mapping,
-        object_bytes=point.object_bytes,
-        duration_s=point.duration_s,
-        settle_s=0.0 if point.duration_s is None else study.spec.settle,
-        cache=study.spec.cache,
-        repetition=point.repetition,
-        order=point.order,
-        seed=study.spec.seed,
-    )
-    return measure_together(parties, site.running, study.performer, manner, study.watch)
+@dataclass
+class _Files:
+    """The files of the study's groups on a cluster.
+
+    Attributes:
+        apart: whether each group gets data servers of its own.
+        placed: by group and instance.
+    """
+
+    apart: bool
+    placed: dict[tuple[str, int], Bench] = field(default_factory=dict)
 
 
-def _parties(study: _Study, site: _Site, point: Point) -> list[Party]:
-    """The members with their files in place: objects' files stay, an application's are renewed."""
-    members = {(member.group, member.instance): member for member in point.members}
-    if site.apart and not members.keys() <= site.placed.keys():
-        site.placed.clear()  # which servers are whose depends on all who run
-    used = [
-        bench
-        for key, bench in site.placed.items()
-        if key in members and study.plan.group(key[0]).is_application
-    ]
-    new = [member for key, member in members.items() if key not in site.placed]
-    if new:
-        laid_out = [_lay_out(study, site, point, member) for member in new]
-        set_up = set_up_together(laid_out, site.running, apart=site.apart)
-        for member, bench in zip(new, set_up, strict=True):
-            site.placed[member.group, member.instance] = bench
-    if used:
-        renew_together(used, site.running, apart=site.apart)
-    return [_party(study, site, point, member) for member in point.members]
+class _Groups(Deployment[Point, _Made]):
+    """Groups of clients on the clusters of a study."""
 
+    def __init__(
+        self,
+        work: _StudyWork,
+        spec: InterfereSpec,
+        deployer: Deployer,
+        performer: TogetherPerformer,
+        watch: MachineWatch | None,
+    ) -> None:
+        super().__init__(work, work.plan.clusters, deployer, Holds(work.store))
+        self._plan = work.plan
+        self._spec = spec
+        self._performer = performer
+        self._watch = watch
+        self._files: dict[str, _Files] = {}
 
-def _lay_out(study: _Study, site: _Site, point: Point, member: Member) -> Bench:
-    kernel = study.plan.group(member.group).kernel(point.object_bytes)
-    return lay_out(kernel, site.running, f"{member.group}-{member.instance}")
+    def prepare(self, cluster: ClusterFacts, running: RunningCluster, stack: ExitStack) -> None:
+        stack.callback(self._performer.close)
+        self._files[cluster.name] = _Files(cluster.knobs.of(LAYOUT) == "1DFx1F")
 
+    def measure(self, run: Point, running: RunningCluster) -> _Made:
+        started = time.monotonic()
+        self.work.observer.says(
+            f"running {run.label} (repetition {run.repetition + 1} of {self._spec.repetitions})"
+        )
+        manner = Manner(
+            point=run.kind,
+            mapping=run.mapping,
+            object_bytes=run.object_bytes,
+            duration_s=run.duration_s,
+            settle_s=0.0 if run.duration_s is None else self._spec.settle,
+            cache=self._spec.cache,
+            repetition=run.repetition,
+            order=run.order,
+            seed=self._spec.seed,
+        )
+        parties = self._parties(run, running)
+        measurement = measure_together(parties, running, self._performer, manner, self._watch)
+        return _Made(measurement, time.monotonic() - started)
 
-def _party(study: _Study, site: _Site, point: Point, member: Member) -> Party:
-    group = study.plan.group(member.group)
-    kernel = group.kernel(point.object_bytes)
-    bench = site.placed[member.group, member.instance]
-    if bench.kernel is not kernel:  # objects of another size in the same files
-        bench = replace(bench, kernel=kernel, kernel_sha256=kernel_hash(kernel))
-    objects = group.entry.objects
-    return Party(
-        group=member.group,
-        instance=member.instance,
-        bench=bench,
-        placement=placement_of(bench, point.mapping, member.nodes),
-        interval_s=member.interval_s,
-        pauses=group.entry.pause_factor if member.interval_s is None else member.interval_s,
-        start_s=member.start_s,
-        direct=objects is not None and objects.is_direct,
-    )
+    def _parties(self, point: Point, running: RunningCluster) -> list[Party]:
+        """The members with their files in place: objects' files stay, an application's are renewed."""
+        files = self._files[point.cluster]
+        members = {(member.group, member.instance): member for member in point.members}
+        if files.apart and not members.keys() <= files.placed.keys():
+            files.placed.clear()  # which servers are whose depends on all who run
+        used = [
+            bench
+            for key, bench in files.placed.items()
+            if key in members and self._plan.group(key[0]).is_application
+        ]
+        new = [member for key, member in members.items() if key not in files.placed]
+        if new:
+            laid_out = [self._lay_out(point, member, running) for member in new]
+            set_up = set_up_together(laid_out, running, apart=files.apart)
+            for member, bench in zip(new, set_up, strict=True):
+                files.placed[member.group, member.instance] = bench
+        if used:
+            renew_together(used, running, apart=files.apart)
+        return [
+            self._party(point, member, files.placed[member.group, member.instance])
+            for member in point.members
+        ]
 
+    def _lay_out(self, point: Point, member: Member, running: RunningCluster) -> Bench:
+        kernel = self._plan.group(member.group).kernel(point.object_bytes)
+        return lay_out(kernel, running, f"{member.group}-{member.instance}")
 
-def _record(study: _Study, point: Point, reason: str) -> None:
-    study.n_failed += 1
-    study.store.add_failure(
-        Failure(point.label, point.cluster, point.mapping, reason), point.repetition
-    )
-
-
-def _give_up(study: _Study, rest: Sequence[Point], reason: str) -> None:
-    for point in rest:
-        _record(study, point, reason)
-    if rest:
-        study.observer.says(f"{rest[0].cluster}: {reason}")
+    def _party(self, point: Point, member: Member, bench: Bench) -> Party:
+        group = self._plan.group(member.group)
+        kernel = group.kernel(point.object_bytes)
+        if bench.kernel is not kernel:  # objects of another size in the same files
+            bench = replace(bench, kernel=kernel, kernel_sha256=kernel_hash(kernel))
+        objects = group.entry.objects
+        return Party(
+            group=member.group,
+            instance=member.instance,
+            bench=bench,
+            placement=placement_of(bench, point.mapping, member.nodes),
+            interval_s=member.interval_s,
+            pauses=group.entry.pause_factor if member.interval_s is None else member.interval_s,
+            start_s=member.start_s,
+            direct=objects is not None and objects.is_direct,
+        )

@@ -97,7 +97,7 @@ def test_a_campaign_stops_in_order_and_goes_on_when_the_budget_is_raised(tmp_pat
 
 
 def test_a_cluster_that_would_take_too_many_cores_is_left_out(tmp_path, monkeypatch):
-    monkeypatch.setattr("wavetank.campaign.progress.Holds", lambda store: Holds(store, Clock()))
+    monkeypatch.setattr("wavetank.campaign.work.Holds", lambda store: Holds(store, Clock()))
     # About 13 s are expected at first: 24 cores fit, 24 and 40 do not.
     outcome, comparison, deployer, _ = run(tmp_path, 24 * 30 / HOUR_S, side_by_side=True)
     assert outcome.n_measured == 6
@@ -113,9 +113,7 @@ def test_what_is_held_too_long_goes_down_before_the_campaign_ends(tmp_path, monk
         clock.now += HOUR_S
         return clock.now
 
-    monkeypatch.setattr(
-        "wavetank.campaign.progress.Holds", lambda store: Holds(store, an_hour_later)
-    )
+    monkeypatch.setattr("wavetank.campaign.work.Holds", lambda store: Holds(store, an_hour_later))
     outcome, _, deployer, observer = run(tmp_path, 500.0, side_by_side=True)
     assert 0 < outcome.n_measured < 12
     assert outcome.n_not_afforded == 12 - outcome.n_measured

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 from campaign_fakes import APPLICATION, FakeObserver, facts, spec
-from measure_fakes import FakeCluster, FakePerformer, abyss_result
+from measure_fakes import FakeCluster, FakePerformer, Watch, abyss_result
 
 from wavetank.campaign.plan import make_plan
 from wavetank.campaign.results_folder import write_store
-from wavetank.campaign.slurm.executor import run_on_slurm
-from wavetank.campaign.slurm.jobs import Patience, job_script
+from wavetank.campaign.slurm.backend import Patience, job_script, run_on_slurm
 from wavetank.campaign.slurm.queue import (
     QueuedJob,
     SlurmUnreachableError,
@@ -31,9 +30,10 @@ class FakeSlurm:
     accepted at once. ``away`` looks at the queue are not answered.
     """
 
-    def __init__(self, ends=None, *, limit=100, away=0, refusal=None):
+    def __init__(self, ends=None, *, limit=100, away=0, refusal=None, watch=None):
         self.ends = ends or {}
         self.limit, self.away, self.refusal = limit, away, refusal
+        self.watch = watch
         self.queued = {}
         self.submitted = []
         self.cancelled = []
@@ -66,7 +66,7 @@ class FakeSlurm:
         end = self.ends.get(int(job_id), "COMPLETED")
         self.ended[job_id] = end
         if end == "COMPLETED":
-            perform(Path(job.folder))
+            perform(Path(job.folder), self.watch)
 
     def end_of(self, job_id):
         return f"ended as {self.ended.get(job_id, 'CANCELLED')}"
@@ -80,7 +80,7 @@ class FakeSlurm:
         return "22.05.8"
 
 
-def perform(path):
+def perform(path, watch=None):
     """What a job does, on a cluster that only remembers."""
     folder = TaskFolder(path)
     task = folder.task()
@@ -93,6 +93,7 @@ def perform(path):
         order=task.order,
         cache=task.cache,
         seed=task.seed,
+        watch=watch,
     )
     folder.leave(done, RawOutput("out of the replay", "warnings"), 5.0)
 
@@ -212,6 +213,28 @@ def test_a_job_that_slurm_refuses_is_recorded_in_its_words(run):
     outcome, _, failures, _ = run(FakeSlurm(refusal="invalid partition"), spec(), "a")
     assert outcome.n_failed == 6
     assert "invalid partition" in failures[0].reason
+
+
+def test_what_other_work_on_the_nodes_disturbed_is_recorded_and_not_made_again(run):
+    slurm = FakeSlurm(watch=Watch(0, 3))
+    outcome, entries, _, _ = run(slurm, spec())
+    assert (outcome.n_measured, len(slurm.submitted)) == (12, 12)
+    assert sum(bool(entry.measurement.load.disturbed) for entry in entries) == 2
+
+
+def test_two_jobs_that_end_at_one_look_when_their_cluster_is_given_up(run):
+    slurm = FakeSlurm(dict.fromkeys(range(1, 100), "FAILED"))
+    looked = slurm.jobs
+
+    def jobs(name):  # all that are in the queue end before the first look
+        while slurm.queued:
+            slurm._run(next(iter(slurm.queued)))
+        return looked(name)
+
+    slurm.jobs = jobs
+    outcome, _, failures, _ = run(slurm, spec(), "a")
+    assert outcome.n_failed == 6
+    assert any("given up after 3 failures" in failure.reason for failure in failures)
 
 
 def test_a_sites_limit_of_jobs_is_waited_for(run):

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from wavetank.campaign.executor import SiteLostError
 from wavetank.errors import MeasurementError
 
 TIMEOUT_S = 60.0
@@ -27,7 +28,7 @@ TAKEN = frozenset(
 """Options of sbatch that a campaign sets itself, or that would keep it from finding its results."""
 
 
-class SlurmUnreachableError(MeasurementError):
+class SlurmUnreachableError(SiteLostError):
     """Slurm does not answer."""
 
 
