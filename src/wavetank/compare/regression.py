@@ -308,18 +308,16 @@ def _notes(now: Baseline, baseline: Baseline) -> list[str]:
     return found
 
 
-def baseline_notes(baseline: Baseline, tell: float = CHANGE, error: float = ERROR) -> list[str]:
+def baseline_notes(baseline: Baseline) -> list[str]:
     """What of a baseline no check will be able to tell, a sentence each; with the repetitions that it takes.
 
     Args:
         baseline: that later results will be held against.
-        tell: relative; the slowdown that is waited for.
-        error: rate of false alarms of all configurations together.
     """
     kept = baseline.configurations
-    fewest = fewest_repetitions(len(kept), error)
+    fewest = fewest_repetitions(len(kept), ERROR)
     few = [each for each in kept if each.ended_early or len(each.io_time_s) < fewest]
-    needed = [repetitions_for(tell, (each.io_time_s,), len(kept), error) for each in kept]
+    needed = [repetitions_for(CHANGE, (each.io_time_s,), len(kept), ERROR) for each in kept]
     short = [
         n for each, n in zip(kept, needed, strict=True) if n is None or n > len(each.io_time_s)
     ]
@@ -328,11 +326,11 @@ def baseline_notes(baseline: Baseline, tell: float = CHANGE, error: float = ERRO
         return [
             f"A check can tell nothing of {len(few)} of {len(kept)} configurations: too few repetitions, or ended because of their values. "
             f"Write 'repetitions: {told or fewest}' in the campaign file and measure again: {fewest} can show a difference, "
-            f"{_told(told, f'tell a slowdown of {100 * tell:g} %')}."
+            f"{_told(told, f'tell a slowdown of {100 * CHANGE:g} %')}."
         ]
     if short:
         return [
-            f"A slowdown of {100 * tell:g} % may go unseen in {len(short)} of {len(kept)} configurations. "
+            f"A slowdown of {100 * CHANGE:g} % may go unseen in {len(short)} of {len(kept)} configurations. "
             f"{_told(told, 'repetitions of each tell it').capitalize()}."
         ]
     return []

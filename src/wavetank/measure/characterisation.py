@@ -80,14 +80,14 @@ class Characterisation(Document):
     limits: tuple[LimitCheck, ...]
     notes: tuple[str, ...] = ()
 
-    def best_rate(self, node: str, test: Test, where: str = "local") -> float | None:
-        """A node's highest rate of a test over all request sizes, bytes/s; None if not measured.
+    def best_rate(self, node: str, test: Test) -> float | None:
+        """A node's highest rate of a test on its own storage over all request sizes, bytes/s; None if not measured.
 
         Of several devices the sum: each was measured alone.
         """
         best: dict[str, float] = {}
         for each in self.storage:
-            if (each.node, each.test, each.where) == (node, test, where):
+            if (each.node, each.test, each.where) == (node, test, "local"):
                 best[each.path] = max(best.get(each.path, 0.0), each.bytes_per_s)
         return sum(best.values()) if best else None
 

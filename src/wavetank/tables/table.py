@@ -408,8 +408,6 @@ def estimated(estimate: Estimated, show: Callable[[float], str], *, strong: bool
     )
 
 
-def column_at(
-    key: str, title: str, *, kind: Kind = "text", help: str = "", wide: bool = False
-) -> Column[Any]:
+def column_at(key: str, title: str, *, help: str = "", wide: bool = False) -> Column[Any]:
     """A column of a table whose cells were made one by one."""
-    return Column(key, title, lambda _: None, kind=kind, help=help, wide=wide)
+    return Column(key, title, lambda _: None, help=help, wide=wide)

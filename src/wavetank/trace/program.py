@@ -41,12 +41,12 @@ def check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
             raise TraceError(
                 f"{shown} is statically linked: its calls do not pass through the C library that the tracer "
                 "stands before, so nothing would be recorded. Link it dynamically, or trace it by strace "
-                "(strace -f -v -ttt -y -T) and convert that with: wavetank convert"
+                "(strace -f -v -ttt -y -T -o FILE) and convert that with: wavetank convert"
             )
         if is_of_other_class(started):
             raise TraceError(
                 f"{shown} is a program of 32 bits, into which the tracer cannot be loaded: nothing would be recorded. "
-                "Trace it by strace (strace -f -ttt -y) and convert that with: wavetank convert"
+                "Trace it by strace (strace -f -v -ttt -y -T -o FILE) and convert that with: wavetank convert"
             )
         return unseen(Path(found))
     program = _program_of(argv)
@@ -88,7 +88,7 @@ def unseen(program: Path | None, name: str | None = None) -> list[str]:
     if is_go(program):
         return [
             f"{shown} is a Go program: it makes its system calls itself, and only what it does through C is seen. "
-            "Trace it by strace (strace -f -v -ttt -y -T) and convert that with: wavetank convert"
+            "Trace it by strace (strace -f -v -ttt -y -T -o FILE) and convert that with: wavetank convert"
         ]
     return []
 
