@@ -49,7 +49,7 @@ def shared_kernel() -> Kernel:
         provenance=provenance(), application="shared file", model_sha256="0" * 64, n_ranks=RANKS,
         files=(KernelFile(file_id=1, name="shared", role="both", prepare_bytes=FIRST_BYTE),), phases=(phase,),
         programs=(Program(ranks=tuple(range(RANKS)), steps=steps),),
-        capacity_bytes=phase.ph_weight + FIRST_BYTE, not_reproduced=(),
+        capacity_bytes=phase.ph_weight + FIRST_BYTE,
     )  # fmt: skip
 
 

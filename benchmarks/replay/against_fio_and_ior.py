@@ -68,7 +68,7 @@ def kernel_of(verb: str, rs: int, ranks: int, total: int, passes: int) -> Kernel
             )
             for r in range(ranks)
         ),
-        capacity_bytes=total, not_reproduced=(),
+        capacity_bytes=total,
     )  # fmt: skip
 
 

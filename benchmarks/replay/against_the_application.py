@@ -266,7 +266,6 @@ def huge(work: Path) -> None:
             provenance=provenance(), application="huge", model_sha256=f"{performed:064x}", n_ranks=1,
             files=({"file_id": 1, "name": "huge", "role": "input", "prepare_bytes": 4096},), phases=(one,),
             programs=(Program(ranks=(0,), steps=(opening, DataStep(ph_id=1, n=performed))),), capacity_bytes=0,
-            not_reproduced=(),
         )  # fmt: skip
         plan = work / "huge.plan"
         plan.write_text(lower(kernel))

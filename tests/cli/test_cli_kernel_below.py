@@ -10,10 +10,11 @@ import pytest
 
 from commands_here import COMMANDS, run_here
 from waiting import HANG_S
-from wavetank.kernel.construction.below import SENTENCE
+from wavetank.kernel.construction.places import BELOW
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.lowering.collectives import require_agreement
 from wavetank.model.document.model import Model
+from wavetank.notes import carried, texts
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 DATA = Path(__file__).parents[1] / "data" / "darshan"
@@ -42,9 +43,9 @@ def model(tmp_path: Path) -> Path:
 def test_a_kernel_is_made_of_the_posix_calls_and_says_so(model: Path) -> None:
     done = run(model.parent, "kernel", "m.json", "-o", "k.json")
     assert done.returncode == 0, done.stderr
-    assert SENTENCE in done.stderr
+    assert str(BELOW) in done.stderr
     kernel = Kernel.read(model.parent / "k.json")
-    assert SENTENCE in kernel.not_reproduced
+    assert str(BELOW) in texts(kernel.notes)
     assert "with the differences below" in done.stdout
     assert len(kernel.phases) == N_FILES
     for phase in kernel.phases:
@@ -68,7 +69,7 @@ def test_a_log_with_offsets_keeps_the_level_and_what_was_collective(tmp_path: Pa
     done = run(tmp_path, "kernel", "m.json", "-o", "k.json")
     assert done.returncode == 0, done.stderr
     kernel = Kernel.read(tmp_path / "k.json")
-    assert kernel.doubts == ()
+    assert texts(carried(kernel.notes)) == ()
     require_agreement(kernel)  # all ranks make the same collective calls in the same order
     calls: Counter[tuple[str, tuple[int, ...]]] = Counter()
     for phase in kernel.phases:
@@ -79,7 +80,7 @@ def test_a_log_with_offsets_keeps_the_level_and_what_was_collective(tmp_path: Pa
     }
     assert len(kernel.phases) == 5 * N_FILES
     # The log has no file views: what is told apart is who calls what, not where each byte lies.
-    assert any("overlap between ranks" in sentence for sentence in kernel.not_reproduced)
+    assert any("overlap between ranks" in sentence for sentence in texts(kernel.notes))
 
 
 def test_without_its_log_a_model_says_what_to_do(model: Path) -> None:
@@ -94,6 +95,6 @@ def test_without_its_log_a_model_says_what_to_do(model: Path) -> None:
 def test_a_log_is_tried_by_its_posix_calls(model: Path) -> None:
     done = run(model.parent, "try", "job.darshan", "--dry-run", "-o", "folder")
     assert done.returncode == 0, done.stderr
-    assert SENTENCE in done.stderr
+    assert str(BELOW) in done.stderr
     tried = Model.read(model.parent / "folder" / "model.json")
     assert [phase.ph_weight for phase in tried.phases] == [BYTES] * N_FILES

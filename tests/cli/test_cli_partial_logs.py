@@ -12,6 +12,7 @@ from commands_here import COMMANDS, run_here
 from waiting import HANG_S
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
+from wavetank.notes import carried, texts
 
 WAVETANK = [sys.executable, "-c", "from wavetank.cli.main import main; main()"]
 LOG = Path(__file__).parents[1] / "data/darshan/recorded/partial-own-posix.mpich.darshan"
@@ -59,7 +60,8 @@ def test_a_partial_log_is_refused_with_what_is_missing(log: Path, command: str) 
 
 def test_a_model_of_what_is_left_says_what_is_missing(model: Path) -> None:
     made = Model.read(model / "m.json")
-    assert [text for text in made.lost if MISSING in text] == list(made.lost) != []
+    lost = texts(made.notes, "lost")
+    assert lost and all(MISSING in text for text in lost)
     assert {phase.pattern[0].iop_type for phase in made.phases} == {"write"}
     shown = run(model, "show", "m.json", "--format", "json")
     assert MISSING in shown.stdout
@@ -70,13 +72,17 @@ def test_its_kernel_is_not_exact_and_says_why(model: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert PARTIAL in done.stdout and "with the differences below" in done.stdout
     kernel = Kernel.read(model / "k.json")
-    assert [text for text in kernel.doubts if PARTIAL in text] == list(kernel.doubts) != []
-    assert set(kernel.doubts) <= set(kernel.not_reproduced)
+    assert (
+        [text for text in texts(carried(kernel.notes)) if PARTIAL in text]
+        == list(texts(carried(kernel.notes)))
+        != []
+    )
+    assert set(texts(carried(kernel.notes))) <= set(texts(kernel.notes))
     compared = run(model, "fidelity", "k.json", "m.json")
     assert compared.returncode == 0, compared.stderr
     assert PARTIAL in compared.stdout and "Exact." not in compared.stdout
     body = json.loads(run(model, "fidelity", "k.json", "m.json", "--format", "json").stdout)
-    assert body["doubts"] == list(kernel.doubts)
+    assert body["doubts"] == list(texts(carried(kernel.notes)))
 
 
 def test_an_attempt_of_what_is_left_says_what_is_missing_before_it_starts(model: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from commands_here import run_here as run
 from waiting import HANG_S, until
 from wavetank import native
+from wavetank.notes import texts
 from wavetank.trace.events import unfold
 from wavetank.trace.index import TraceIndex
 from wavetank.trace.open import open_trace
@@ -111,7 +112,7 @@ def test_a_command_that_drops_the_tracer_is_said_to(
     assert done.returncode == 0, done.stderr
     if said:
         assert said in done.stderr
-        assert any(said in warning for warning in read_trace(tmp_path / "t").warnings)
+        assert any(said in warning for warning in texts(read_trace(tmp_path / "t").notes))
     else:
         assert "left" not in done.stderr
 
@@ -338,7 +339,7 @@ def test_convert_writes_a_trace_that_reads_back_the_same(tmp_path: Path) -> None
     assert "from strace: 1 rank(s), 1 file(s), 5 operations in 1 folds" in done.stderr
     direct, converted = open_trace(tmp_path / "log"), read_trace(tmp_path / "t")
     assert converted.files == direct.files
-    assert converted.warnings == direct.warnings
+    assert texts(converted.notes) == texts(direct.notes)
     for name in COLUMNS:
         assert getattr(converted.folds, name).tolist() == getattr(direct.folds, name).tolist()
     assert run(tmp_path, "convert", "log", "-o", "t").returncode == 2

@@ -10,6 +10,7 @@ from darshan_logs import without_dxt
 from wavetank.campaign.results_folder import open_store
 from wavetank.cli.main import cli
 from wavetank.errors import WavetankError
+from wavetank.notes import texts
 
 DARSHAN = Path(__file__).parents[1] / "data" / "darshan"
 
@@ -53,7 +54,7 @@ def test_a_kernel_ends_in_a_ranking_and_a_report(tmp_path, faked):
     found = json.loads(result.stdout)
     assert len(found["ranking_of_abyss_p_by_time"]) == 7
     assert len(found["answer"]) == 1
-    assert any("stands for c3.2xlarge" in note for note in found["notes"])
+    assert any("stands for c3.2xlarge" in note["text"] for note in found["notes"])
     assert "<html" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -148,11 +149,11 @@ def test_a_darshan_log_without_dxt_is_tried_and_said_to_be_approximate_in_every_
     done = call(log, "-o", tmp_path / "out", "--repetitions", "1", "--format", "json")
     told = "approximate, made from Darshan's counters"
     assert told in done.stderr
-    assert any(told in note for note in json.loads(done.stdout)["notes"])
+    assert any(told in note["text"] for note in json.loads(done.stdout)["notes"])
     assert told in (tmp_path / "out" / "report.html").read_text().replace("&#39;", "'")
     with open_store(tmp_path / "out" / "results") as store:
         measurement = store.measurements()[0]
-    assert any(told in finding for finding in measurement.findings)
+    assert any(told in finding for finding in texts(measurement.notes))
     for name in ("model.json", "kernel.json"):
         assert json.loads((tmp_path / "out" / name).read_text())["approximation"] is not None
     assert "exact:" not in (tmp_path / "out" / "report.html").read_text()

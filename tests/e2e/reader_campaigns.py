@@ -49,7 +49,6 @@ def reader(n_ranks: int, n: int, rs: int, application: str = "reader") -> Kernel
         phases=tuple(phase(rank + 1, rank + 1, [rank], n * rs, rs=rs) for rank in range(n_ranks)),
         programs=programs,
         capacity_bytes=n_ranks * n * rs,
-        not_reproduced=(),
     )
 
 

@@ -14,6 +14,7 @@ from reader_campaigns import replay_is_possible
 
 from waiting import HANG_S
 from wavetank.campaign.results_folder import open_store
+from wavetank.notes import texts
 
 pytestmark = [pytest.mark.e2e, *replay_is_possible]
 
@@ -104,7 +105,7 @@ def test_the_application_runs_beside_its_kernel_and_is_compared_with_it(folder: 
             )
             assert store.own_model(entry.number).app_st == 2 * SIZE
             assert "records out" in store.raw_output(entry.number).stderr
-            about = [text for text in entry.measurement.findings if "other work" not in text]
+            about = [text for text in texts(entry.measurement.notes) if "other work" not in text]
             assert about == []
     model = wavetank(folder, "campaign", "model", "results", str(own[0].number), "-o", "m.json")
     assert model.returncode == 0, model.stderr

@@ -22,6 +22,7 @@ from wavetank.model.document.file import ModelFile
 from wavetank.model.document.model import Model, levels_of_files
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
+from wavetank.notes import texts
 from wavetank.trace.importers.counter_table import CounterRecord
 from wavetank.trace.importers.libdarshan import open_log
 from wavetank.trace.open import open_trace
@@ -168,7 +169,7 @@ def test_abyss_p_reads_alike_in_both(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert [(p.ph_processid, p.ph_nrep, p.pattern[0].rs, p.moved_last) for p in reads] == [
         ((rank,), 40, 8191, (51,)) for rank in (0, 1)
     ]
-    assert any("stream was closed" in warning for warning in darshan.warnings)
+    assert any("stream was closed" in warning for warning in texts(darshan.notes))
 
 
 # --- counters -------------------------------------------------------------------------------------

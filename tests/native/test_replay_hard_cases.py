@@ -17,6 +17,7 @@ from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.program import FileStep
 from wavetank.model.document.step_walks import flat
+from wavetank.notes import texts
 from wavetank.trace.reader import read_trace
 
 
@@ -70,7 +71,7 @@ def test_calls_that_failed_fail_with_the_same_errors(tmp_path, monkeypatch):
     assert roles["never"] == "none" and roles["later"] == "output"
     assert not (tmp_path / "root" / "never").exists()
     assert {error for _, _, error in calls_of(found.again)} >= {2, 6, 9, 17, 20, 22, 39}
-    (sentence,) = found.kernel.not_reproduced
+    (sentence,) = texts(found.kernel.notes)
     # what the storage is asked for: files that are not there, and such as are
     assert "1 rmdir (ENOTEMPTY)" in sentence and "stat" not in sentence
 
@@ -80,7 +81,7 @@ def test_a_file_without_permission_is_refused_again(tmp_path, monkeypatch):
     (tmp_path / "work" / "secret").chmod(0)
     found = around("denied", tmp_path, monkeypatch)
     assert ("open", "secret", errno.EACCES) in calls_of(found.again)
-    assert "without asking the storage" in " ".join(found.kernel.not_reproduced)
+    assert "without asking the storage" in " ".join(texts(found.kernel.notes))
 
 
 def test_seeks_from_the_end_lead_where_they_led(tmp_path, monkeypatch):

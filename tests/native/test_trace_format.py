@@ -16,6 +16,7 @@ from tracer_run import compile_c, need, run_traced
 
 from waiting import HANG_S
 from wavetank.errors import TraceError
+from wavetank.notes import texts
 from wavetank.trace import part as parts
 from wavetank.trace import tail
 from wavetank.trace.arguments import ARGUMENTS, Memory
@@ -269,7 +270,7 @@ def test_damage_costs_only_what_comes_after_it(
     long_trace: Path, tmp_path: Path, place: float
 ) -> None:
     whole = read_trace(long_trace)
-    assert whole.lost == ()
+    assert texts(whole.notes, "lost") == ()
     folder = tmp_path / "t"
     shutil.copytree(long_trace, folder)
     path = next(folder.glob("part-*.wt"))
@@ -282,7 +283,7 @@ def test_damage_costs_only_what_comes_after_it(
     assert n_whole >= 20000
     lost_at_most = max(block_lengths(next(long_trace.glob("part-*.wt")).read_bytes()))
     assert n_whole * (place - 0.05) - lost_at_most / 4 <= n_left < n_whole
-    assert any("damaged" in sentence for sentence in left.lost)
+    assert any("damaged" in sentence for sentence in texts(left.notes, "lost"))
 
 
 def test_a_part_cut_between_two_blocks_is_known_by_the_index(
@@ -293,7 +294,9 @@ def test_a_part_cut_between_two_blocks_is_known_by_the_index(
     path = next(folder.glob("part-*.wt"))
     content = path.read_bytes()
     path.write_bytes(content[: parts.HEADER.size])
-    assert any("its end is lost" in sentence for sentence in read_trace(folder).lost)
+    assert any(
+        "its end is lost" in sentence for sentence in texts(read_trace(folder).notes, "lost")
+    )
 
 
 def test_only_asked_for_is_a_damaged_trace_modelled(long_trace: Path, tmp_path: Path) -> None:

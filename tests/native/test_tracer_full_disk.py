@@ -15,6 +15,7 @@ from commands_here import COMMANDS, run_here
 from waiting import HANG_S
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
+from wavetank.notes import texts
 from wavetank.trace import capture
 from wavetank.trace.index import INDEX_NAME, TraceIndex
 from wavetank.trace.program_run import Interrupts
@@ -70,7 +71,7 @@ def test_operations_that_are_missing_are_counted_and_said_everywhere(
         "the trace of rank(s) 0 could not be written to its end (No space left on device): "
         f"{ALL - held:,} operation(s) after that are missing"
     )
-    assert recorded.lost == (missing,)
+    assert texts(recorded.notes, "lost") == (f"the trace is PARTIAL: {missing}",)
     assert missing in done.stderr
     assert f"PARTIAL trace of 1 rank(s), 1 file(s), {held:,} operations" in done.stderr
     assert "killed" not in done.stderr
@@ -83,11 +84,13 @@ def test_operations_that_are_missing_are_counted_and_said_everywhere(
     done = run(tmp_path, "model", trace, "--allow-damaged", "-o", "m.json")
     assert done.returncode == 0, done.stderr
     assert f"the trace is PARTIAL: {missing}" in done.stderr
-    assert Model.read(tmp_path / "m.json").lost == (missing,)
+    assert texts(Model.read(tmp_path / "m.json").notes, "lost") == (
+        f"the trace is PARTIAL: {missing}",
+    )
     done = run(tmp_path, "kernel", "m.json", "-o", "k.json")
     assert done.returncode == 0, done.stderr
     assert f"the trace is PARTIAL: {missing}" in done.stdout
-    assert f"the trace is PARTIAL: {missing}" in Kernel.read(tmp_path / "k.json").not_reproduced
+    assert f"the trace is PARTIAL: {missing}" in texts(Kernel.read(tmp_path / "k.json").notes)
 
 
 def test_a_disk_that_others_fill_has_room_for_the_index(
@@ -123,7 +126,7 @@ def test_names_that_do_not_fit_any_more_end_the_trace_and_not_the_program(
     n_files = 20_000  # of 100 bytes and more each
     done = run(tmp_path, "trace", "-o", str(disk / "t"), "--", "./random_writes", "1", str(n_files))
     assert done.returncode == 1, done.stderr
-    (lost,) = read_trace(disk / "t").lost
+    (lost,) = texts(read_trace(disk / "t").notes, "lost")
     held = int(read_trace(disk / "t").folds.count.sum())
     assert f"{3 + 4 * n_files - held:,} operation(s) after that are missing" in lost
 
@@ -144,5 +147,6 @@ def test_a_killed_program_whose_last_operations_had_no_room_is_no_whole_trace(
     )
     assert done.returncode == 128 + signal.SIGKILL
     assert any(
-        "had no room to keep their last operations" in s for s in read_trace(disk / "t").lost
+        "had no room to keep their last operations" in s
+        for s in texts(read_trace(disk / "t").notes, "lost")
     )

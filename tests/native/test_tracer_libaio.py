@@ -10,6 +10,7 @@ import pytest
 from tracer_run import Call, calls, compile_c, need, run_traced
 
 from waiting import HANG_S
+from wavetank.notes import texts
 
 x86_64 = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="calls of syscall(2) are looked at on x86-64 alone"
@@ -45,7 +46,7 @@ def test_requests_through_libaio_are_rows_where_they_are_made(
 ) -> None:
     trace = run_traced([*program, "linked"], tmp_path, monkeypatch)
     assert [call for call in calls(trace) if call.op.startswith("aio_")] == TAKEN
-    assert not trace.warnings
+    assert not texts(trace.notes)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ def test_requests_of_a_library_that_is_loaded_during_the_run_are_rows_too(
     alone = compile_c("libaio_calls.c", tmp_path / "alone", "-ldl")
     trace = run_traced([str(alone), how, str(tmp_path / library)], tmp_path, monkeypatch)
     assert [call for call in calls(trace) if call.op.startswith("aio_")] == TAKEN
-    assert not trace.warnings
+    assert not texts(trace.notes)
 
 
 @x86_64
@@ -74,7 +75,7 @@ def test_requests_of_an_older_library_that_is_asked_for_its_function_are_said_to
     alone = compile_c("libaio_calls.c", tmp_path / "alone", "-ldl")
     trace = run_traced([str(alone), "handle", str(library)], tmp_path, monkeypatch)
     assert not [call for call in calls(trace) if call.op.startswith("aio_")]
-    (warning,) = trace.warnings
+    (warning,) = texts(trace.notes)
     assert warning.startswith("libaio was loaded")
     assert warning.endswith(f"are not seen: {library}")
 
@@ -85,7 +86,7 @@ def test_requests_made_by_syscall_are_rows_too(
 ) -> None:
     trace = run_traced([*program, "raw"], tmp_path, monkeypatch)
     assert [call for call in calls(trace) if call.op.startswith("aio_")] == TAKEN
-    assert not trace.warnings
+    assert not texts(trace.notes)
 
 
 @pytest.mark.usefixtures("program")

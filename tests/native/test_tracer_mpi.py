@@ -3,6 +3,7 @@
 import pytest
 from tracer_run import FAMILIES, Call, calls, compile_c, need, run_traced
 
+from wavetank.notes import texts
 from wavetank.trace.events import unfold
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import Level, Trace
@@ -110,4 +111,4 @@ def test_the_run_is_described(traced: Trace) -> None:
     assert all(facts.complete for facts in traced.ranks)
     assert traced.mpi_library is not None
     assert traced.mpi_library.startswith(("Open MPI", "MPICH"))
-    assert traced.warnings == ()
+    assert texts(traced.notes) == ()

@@ -11,6 +11,7 @@ from tracer_run import Call, calls, compile_c, need, run_traced
 
 from waiting import HANG_S
 from wavetank import native
+from wavetank.notes import texts
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
 
@@ -171,7 +172,7 @@ def test_all_that_a_killed_program_did_is_readable(tmp_path: Path) -> None:
     assert done.returncode == -signal.SIGKILL
     trace = read_trace(out)
     assert not trace.ranks[0].complete
-    assert any("did not end in order" in warning for warning in trace.warnings)
+    assert any("did not end in order" in warning for warning in texts(trace.notes))
     writes = [call.size for call in calls(trace) if call.op == "write"]
     assert writes == [100 + i % 2 for i in range(3000)] + [10] * 50
     assert (trace.folds.end_ns >= trace.folds.start_ns).all()

@@ -14,6 +14,7 @@ import pytest
 from tracer_run import FAMILIES, PROGRAMS, calls, compile_c, need, run_traced
 
 from waiting import HANG_S
+from wavetank.notes import texts
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_raw_system_calls_are_named_and_later_positions_are_right(
     raw_calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = run_traced([str(raw_calls), "data"], tmp_path, monkeypatch)
-    (warning,) = trace.warnings
+    (warning,) = texts(trace.notes)
     assert "syscall(2), which are not seen: pwrite64, write" in warning
     # 100 bytes were written by the raw call before.
     assert [(c.offset, c.size) for c in calls(trace) if c.op == "write"] == [(100, 5)]
@@ -36,7 +37,7 @@ def test_io_uring_without_its_library_is_noticed(
     raw_calls: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace = run_traced([str(raw_calls), "ring"], tmp_path, monkeypatch)
-    (warning,) = trace.warnings
+    (warning,) = texts(trace.notes)
     assert "uses io_uring" in warning
 
 
@@ -46,7 +47,7 @@ def test_a_static_program_that_a_script_starts_is_named(
     need("libwavetank-trace.so", "gcc")
     static = compile_c("raw_calls.c", tmp_path / "static", "-static")
     trace = run_traced(["sh", "-c", f"{static} data; true"], tmp_path, monkeypatch)
-    assert [w for w in trace.warnings if "statically linked" in w and str(static) in w]
+    assert [w for w in texts(trace.notes) if "statically linked" in w and str(static) in w]
 
 
 @pytest.mark.parametrize("flag", ["-static", "-static-pie"])
@@ -115,7 +116,7 @@ def test_a_setuid_program_of_somebody_else_is_named_and_runs_untraced(
 
     def traced() -> list[str]:
         found = trace([str(program), "again"], open_folder / "setuid.trace", CaptureOptions())
-        return [*(file.path for file in found.trace.files), *found.index.warnings]
+        return [*(file.path for file in found.trace.files), *texts(found.index.notes)]
 
     warnings = as_nobody(traced)
     assert (open_folder / "u").stat().st_uid == 0  # it ran, and with its owner's rights
@@ -129,7 +130,7 @@ def test_a_program_in_a_cleaned_environment_is_named(
     need("libwavetank-trace.so")
     script = "echo word > a; env -i cp a b; (unset LD_PRELOAD; exec tail a)"
     trace = run_traced(["sh", "-c", script], tmp_path, monkeypatch)
-    (warning,) = [w for w in trace.warnings if "LD_PRELOAD" in w]
+    (warning,) = [w for w in texts(trace.notes) if "LD_PRELOAD" in w]
     named = [Path(word).name for word in warning.split(": ")[1].split(", ")]
     assert sorted(named) == ["cp", "tail"]
 
@@ -145,7 +146,7 @@ def test_a_program_that_gets_other_rights_is_named(
     program.chmod(0o4755)
     (tmp_path / "input").write_text("word")
     trace = run_traced(["sh", "-c", f"{program} input; true"], tmp_path, monkeypatch)
-    (warning,) = [w for w in trace.warnings if "rights of another user" in w]
+    (warning,) = [w for w in texts(trace.notes) if "rights of another user" in w]
     assert warning.endswith(f": {program}")
 
 
@@ -170,7 +171,7 @@ def test_a_program_started_in_any_way_without_the_tracer_is_named(
     assert (tmp_path / "b").read_text() == "word"
     assert "b" not in {Path(file.path).name for file in trace.files}
     # What the shell of system and popen starts is not seen either: the shell is named.
-    (name,) = names_in(trace.warnings, "LD_PRELOAD")
+    (name,) = names_in(texts(trace.notes), "LD_PRELOAD")
     assert name in (("sh", "dash", "bash") if way in ("system", "popen") else ("cp", "coreutils"))
 
 
@@ -180,7 +181,7 @@ def test_a_program_that_keeps_the_library_and_not_the_folder_is_named(
     need("libwavetank-trace.so", "cp")
     script = 'echo word > a; env -i LD_PRELOAD="$LD_PRELOAD" cp a b'
     trace = run_traced(["sh", "-c", script], tmp_path, monkeypatch)
-    assert names_in(trace.warnings, "LD_PRELOAD") == ["cp"]
+    assert names_in(texts(trace.notes), "LD_PRELOAD") == ["cp"]
 
 
 def test_a_script_of_a_static_interpreter_is_named(
@@ -195,7 +196,7 @@ def test_a_script_of_a_static_interpreter_is_named(
         (tmp_path / name).write_text(f"#! {interpreter} data\n")
         (tmp_path / name).chmod(0o755)
     trace = run_traced(["sh", "-c", f"{tmp_path / 'outer'}; true"], tmp_path, monkeypatch)
-    assert names_in(trace.warnings, "statically linked") == ["outer"]
+    assert names_in(texts(trace.notes), "statically linked") == ["outer"]
     with pytest.raises(TraceError, match="statically linked"):
         capture([str(tmp_path / "outer")], tmp_path / "t")
     assert not (tmp_path / "t").exists()
@@ -212,7 +213,7 @@ def test_a_program_of_32_bits_is_named(tmp_path: Path, monkeypatch: pytest.Monke
     program.write_bytes(head)
     program.chmod(0o755)
     trace = run_traced(["sh", "-c", f"{program} 2>/dev/null; true"], tmp_path, monkeypatch)
-    assert names_in(trace.warnings, "32 bits") == ["program"]
+    assert names_in(texts(trace.notes), "32 bits") == ["program"]
     with pytest.raises(TraceError, match="32 bits"):
         capture([str(program)], tmp_path / "t")
 
@@ -233,7 +234,7 @@ def test_a_go_program_that_a_script_starts_is_named(
     program = tmp_path / "program"
     subprocess.run(["gcc", "-o", str(program), str(source)], check=True, timeout=HANG_S)
     trace = run_traced(["sh", "-c", f"{program}; true"], tmp_path, monkeypatch)
-    assert names_in(trace.warnings, "Go program(s)") == ["program"]
+    assert names_in(texts(trace.notes), "Go program(s)") == ["program"]
 
 
 @pytest.mark.parametrize("way", ["", "deep", "apart"])
@@ -246,7 +247,7 @@ def test_a_library_whose_calls_pass_the_tracer_by_is_named(
     trace = run_traced([str(program), way], tmp_path, monkeypatch)
     assert (tmp_path / "plugin.out").read_text() == "hello"
     assert [c.op for c in calls(trace)] == ([] if way else ["open", "write", "close"])
-    named = [w for w in trace.warnings if "RTLD_DEEPBIND" in w and w.endswith("plugin.so")]
+    named = [w for w in texts(trace.notes) if "RTLD_DEEPBIND" in w and w.endswith("plugin.so")]
     assert bool(named) == bool(way)
 
 
@@ -287,8 +288,8 @@ def test_mappings_are_said_to_be_unseen_where_mmap_is_written_over(
     program = compile_c("overwritten.c", tmp_path / "overwritten")
     trace = run_traced([str(program), when], tmp_path, monkeypatch)
     assert [c.op for c in calls(trace)].count("mmap") == n_seen
-    said = [one for one in trace.warnings if "wrote over mmap in the program" in one]
-    assert trace.untold == tuple(said)
+    said = [one for one in texts(trace.notes) if "wrote over mmap in the program" in one]
+    assert texts(trace.notes, "unrecorded") == tuple(said)
     assert len(said) == (when != "never")
 
 
@@ -305,5 +306,7 @@ def test_mappings_below_an_mpi_library_with_ucx_are_seen_or_said_to_be_unseen(
     trace = run_traced([*launcher, "-np", "2", str(program)], tmp_path, monkeypatch)
     for rank in range(2):
         seen = "mmap" in {c.op for c in calls(trace, rank)}
-        assert seen != bool(trace.untold)  # an MPICH without UCX sees them in both modes
+        assert seen != bool(
+            texts(trace.notes, "unrecorded")
+        )  # an MPICH without UCX sees them in both modes
         assert seen or mode is not None

@@ -31,6 +31,7 @@ from wavetank.measure.perform import RawOutput
 from wavetank.measure.run import Bench, kernel_hash
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
+from wavetank.notes import texts
 from wavetank.trace.capture import CaptureOptions
 from wavetank.trace.reader import read_trace
 from wavetank.units import format_duration
@@ -218,10 +219,8 @@ class OwnPerformer:
             raise MeasurementError(
                 f"{len(done.collected.absent)} of {done.n_ranks} rank(s) of {name} left no trace: {absent}"
             )
-        if done.collected.captured.trace.lost:
-            raise MeasurementError(
-                f"the trace of {name} is PARTIAL: {'; '.join(done.collected.captured.trace.lost)}"
-            )
+        if lost := texts(done.collected.captured.trace.notes, "lost"):
+            raise MeasurementError(f"{name}: {'; '.join(lost)}")
 
     def _started(self, started_utc: str | None) -> int | None:
         """On this machine's clock; nodes that are other machines have clocks of their own."""

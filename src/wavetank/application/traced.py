@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.application.program import local_copy
 from wavetank.cluster.host import BringsPrograms, Host, on_all
 from wavetank.errors import ClusterError, RemoteCommandError, TraceError
 from wavetank.launchers.base import Launcher
+from wavetank.notes import note, notes_of
 from wavetank.trace.capture import (
     Captured,
     CaptureOptions,
@@ -124,18 +125,18 @@ def collect(
     """
     out_dir = out_dir.resolve()
     prepare_folder(out_dir, force=True)
-    notes = list(tracer.notes)
+    notes = list(notes_of("unseen", "programs", tracer.notes))
     for host in tracer.hosts:
         try:
             _bring_parts(host, tracer.folder, out_dir)
         except ClusterError as error:
-            notes.append(f"the parts on {host.name} could not be brought here: {error}")
+            text = "the parts on {host} could not be brought here: {error}"
+            notes.append(note("lost", "parts", text, host=host.name, error=str(error)))
     captured = conclude(run, out_dir, options, notes, ())
     there = {facts.rank for facts in captured.trace.ranks}
     expected = run.n_ranks or 0 if run.launcher.mpi_family is not None else 0
     absent = tuple(rank for rank in range(expected) if rank not in there)
-    lost = captured.trace.lost + tuple(notes[len(tracer.notes) :])
-    return Collected(replace(captured, trace=replace(captured.trace, lost=lost)), absent)
+    return Collected(captured, absent)
 
 
 def remove(tracer: TracerOnNodes) -> None:

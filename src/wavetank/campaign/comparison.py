@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import median
 
-from wavetank.campaign.comparison_notes import notes_of
+from wavetank.campaign.comparison_notes import comparison_notes
 from wavetank.campaign.criterion import cost_fix, criterion_of
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.search_notes import search_of
@@ -111,7 +111,9 @@ def compare_campaign(
         search=searched,
         trust=tuple(trusts.values()),
         what_if=tuple(variants.values()),
-        notes=notes_of(spec, plan, store, prices, configurations, decisions, searched, ended),
+        notes=comparison_notes(
+            spec, plan, store, prices, configurations, decisions, searched, ended
+        ),
         titles={cluster.name: cluster.title for cluster in plan.clusters},
     )
 

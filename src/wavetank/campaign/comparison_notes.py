@@ -1,6 +1,6 @@
 """What a reader must know of a comparison: how it was measured and judged, and what is doubtful.
 
-Reads the plan, the store and the configurations; leaves sentences.
+Reads the plan, the store and the configurations; leaves notes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from wavetank.cost.prices import PriceTable
 from wavetank.measure.disturbance import share_words
 from wavetank.measure.result import cache_words
 from wavetank.measure.statistics import intervals_words
+from wavetank.notes import Note, about, carried, notes_of
 
 FULL = 100.0
 """Usage of the peak in percent above which a reader must be told why."""
 
 
-def notes_of(
+def comparison_notes(
     spec: CampaignSpec,
     plan: Plan,
     store: Store,
@@ -32,7 +33,7 @@ def notes_of(
     decisions: Decisions,
     searched: Search | None,
     ended: Collection[str],
-) -> tuple[str, ...]:
+) -> tuple[Note, ...]:
     """All notes of a campaign's comparison, in the order in which they are read.
 
     Args:
@@ -46,17 +47,17 @@ def notes_of(
         ended: ids of those that needed no further repetition.
     """
     return (
-        *spec.notes,
+        *notes_of("remark", "campaign", spec.notes),
         *(
-            f"{application.name}: {doubt}."
+            doubt
             for application in plan.applications
             if application.variant_of is None
-            for doubt in application.kernel.doubts
+            for doubt in about(application.name, carried(application.kernel.notes))
         ),
-        *_method_notes(spec, configurations, decisions, prices),
-        *search_notes(searched),
-        *_ended_notes(configurations, ended),
-        *_load_notes(plan, store),
+        *notes_of("remark", "method", _method_notes(spec, configurations, decisions, prices)),
+        *notes_of("remark", "search", search_notes(searched)),
+        *notes_of("remark", "repetitions", _ended_notes(configurations, ended)),
+        *notes_of("suspect", "other work", _load_notes(plan, store)),
     )
 
 

@@ -22,6 +22,7 @@ from wavetank.errors import MeasurementError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.result import Measurement, cache_words
 from wavetank.measure.run import kernel_hash
+from wavetank.notes import texts
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class Evidence:
             found["caches"] = cache_words(of.cache)
         if not of.comparable:
             found["guests"] = INCOMPARABLE
-        if of.findings:
-            found["doubts"] = "; ".join(text.rstrip(".") for text in of.findings)
+        if of.notes:
+            found["doubts"] = "; ".join(text.rstrip(".") for text in texts(of.notes))
         return found
 
     @property

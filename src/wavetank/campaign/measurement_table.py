@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wavetank.campaign.store import Entry
+from wavetank.notes import texts
 from wavetank.tables.table import Cell, Column, Definition
 
 
@@ -39,7 +40,7 @@ MEASUREMENTS: Definition[Entry] = Definition(
         Column("commit", "Commit", lambda i: i.measurement.provenance.tool_commit, machine=True),
         Column("host", "Host", lambda i: i.measurement.provenance.host.hostname, machine=True),
         Column("raw_output", "Raw output", lambda i: i.has_raw_output, kind="boolean"),
-        Column("doubts", "Doubts", lambda i: list(i.measurement.findings), kind="list"),
+        Column("doubts", "Doubts", lambda i: list(texts(i.measurement.notes)), kind="list"),
     ),
     key="measurements",
 )

@@ -16,6 +16,7 @@ from wavetank.measure.guests import is_comparable
 from wavetank.measure.perform import RawOutput
 from wavetank.measure.result import Measurement
 from wavetank.model.document.model import Model
+from wavetank.notes import texts
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class CampaignWork(Work[Run, Made]):
         self.strategy.learn(
             run.key, measurement.result.io.total_s, comparable=is_comparable(measurement)
         )
-        for finding in measurement.findings:
+        for finding in texts(measurement.notes):
             self.observer.says(f"doubt: {run.label}: {finding}")
         return True
 

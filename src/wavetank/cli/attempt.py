@@ -14,6 +14,7 @@ from wavetank.cli.measuring import flush_option
 from wavetank.cli.output import prints
 from wavetank.cli.table_sets import campaign_definitions
 from wavetank.errors import DocumentError, TraceError, WavetankError
+from wavetank.notes import carried, texts
 
 if TYPE_CHECKING:
     from wavetank.kernel.document.kernel import Kernel
@@ -96,7 +97,7 @@ def command(
     except OSError as error:
         raise DocumentError(f"cannot make {output}: {error.strerror}") from error
     kernel, model = _kernel_of(known, log, output)
-    for doubt in kernel.doubts:
+    for doubt in texts(carried(kernel.notes)):
         click.echo(f"note: {doubt}", err=True)
     ours = None if os.geteuid() == 0 else directories_of_a_user(output)
     machine = Machine(shutil.disk_usage(output).free, free_memory_bytes(), deploy.check, ours)
@@ -146,7 +147,7 @@ def _read(log: Path) -> Kernel | Model:
     )
     model = extract_model(trace, provenance([log]))
     if not model.phases and not any(program.steps for program in model.programs):
-        why = "; ".join(trace.warnings) or "it records no operation on a file"
+        why = "; ".join(texts(trace.notes)) or "it records no operation on a file"
         raise TraceError(f"{log} cannot be tried: {why}")
     return model
 

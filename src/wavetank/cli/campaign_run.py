@@ -11,7 +11,7 @@ import click
 
 from wavetank.cli.campaign_cost import bills_after, cost_words, rented
 from wavetank.cli.campaign_tables import PLAN, REFUSED, Planned
-from wavetank.cli.output import print_tables, say
+from wavetank.cli.output import note_rows, print_tables, say
 from wavetank.errors import MeasurementError, SpecError
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ def print_comparison(comparison: Comparison, output_format: str, *, answer: bool
     people = output_format == "table"
     study = comparison.interference
     choices = [each.sentence for each in comparison.advice if each.about == "choice"]
-    extra = {"campaign": comparison.campaign, "notes": comparison.notes}
+    extra = {"campaign": comparison.campaign, "notes": note_rows(comparison.notes)}
     if answer:
         extra["answer"] = choices
         for sentence in choices if people else ():
@@ -358,4 +358,4 @@ def print_comparison(comparison: Comparison, output_format: str, *, answer: bool
     print_tables(tables, output_format, extra)
     if people:
         for note in comparison.notes:
-            say(note)
+            say(str(note))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.errors import UsageError
+from wavetank.notes import texts
 
 if TYPE_CHECKING:
     from wavetank.application.perform import Done
@@ -140,5 +141,7 @@ def _report(done: Done, name: str, folder: Path | None, timeout_s: float | None)
         return ended.status
     sys.stderr.flush()
     return (
-        1 if done.collected and (done.collected.absent or done.collected.captured.trace.lost) else 0
+        1
+        if (found := done.collected) and (found.absent or texts(found.captured.trace.notes, "lost"))
+        else 0
     )

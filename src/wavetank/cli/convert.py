@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from wavetank.notes import texts
+
 
 @click.command()
 @click.argument("log", type=click.Path(path_type=Path))
@@ -33,7 +35,7 @@ def command(log: Path, output: Path | None) -> None:
     folder = output if output is not None else Path(f"{log.name}.trace")
     trace = open_trace(log)
     write_imported(trace, folder, log)
-    for warning in trace.warnings:
+    for warning in texts(trace.notes):
         click.echo(f"wavetank: warning: {warning}", err=True)
     click.echo(
         f"wavetank: {folder}: from {kind}: {trace.n_ranks} rank(s), {len(trace.files)} file(s), "

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.output import print_tables, prints
+from wavetank.notes import carried, texts
 from wavetank.tables.words import id_range
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     )
     extrapolated = None if ours.extrapolation is None else ours.extrapolation.sentence()
     whence = "" if extrapolated is None else f" The kernel and its model are {extrapolated}."
-    left_out = ours.not_reproduced if which == "replay" else ()
+    left_out = texts(ours.notes) if which == "replay" else ()
     tables = fidelity_tables(rows, f"{said}{_races(rows)}{whence}", left_out)
     print_tables(
         tables,
@@ -78,7 +79,7 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
             "within_tolerance": not outside,
             "of": which,
             "extrapolated": extrapolated,
-            "doubts": list(ours.doubts),
+            "doubts": list(texts(carried(ours.notes))),
         },
     )
     if outside:
@@ -87,9 +88,9 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
 
 def _exact(kernel: Kernel, which: str) -> str:
     """What to say of a kernel that does what its model says; of one that leaves something out, no more than that."""
-    if kernel.doubts:
-        return f"The kernel does what its model says, which is not all that the application did: {'; '.join(kernel.doubts)}."
-    if which == "replay" and kernel.not_reproduced:
+    if doubts := texts(carried(kernel.notes)):
+        return f"The kernel does what its model says, which is not all that the application did: {'; '.join(doubts)}."
+    if which == "replay" and kernel.notes:
         return "Exact as far as the model tells; what the kernel leaves out, changes or does not know is below."
     return "Exact."
 

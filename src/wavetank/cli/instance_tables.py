@@ -21,6 +21,11 @@ _Stored: TypeAlias = "tuple[PriceTable, str, StoragePrice]"
 _Moved: TypeAlias = "tuple[PriceTable, str, TransferPrice, TransferTier]"
 
 
+def _ruled_out(candidate: Candidate) -> Cell:
+    reasons = [text for _, text in candidate.ruled_out]
+    return Cell("; ".join(reasons) or DASH, reasons)
+
+
 def _per_h(candidate: Candidate, currency: str) -> Cell:
     price = candidate.price_per_h
     return Cell(DASH, None) if price is None else Cell(f"{price:.4f} {currency}", float(price))
@@ -58,8 +63,7 @@ CANDIDATES: Definition[tuple[Candidate, str]] = Definition(
         Column("network", "Network", lambda i: i[0].kind.network_baseline_bytes_per_s, unit="B/s"),
         Column("ebs", "EBS", lambda i: i[0].kind.ebs_baseline_bytes_per_s, unit="B/s"),
         Column("local_storage", "Local storage", lambda i: _size(i[0].kind.local_storage_bytes), unit="B"),
-        Column("ruled_out", "Ruled out", lambda i: Cell("; ".join(i[0].ruled_out) or DASH, list(i[0].ruled_out)), kind="list",
-               wide=True),
+        Column("ruled_out", "Ruled out", lambda i: _ruled_out(i[0]), kind="list", wide=True),
     ),
     command="instances find",
 )  # fmt: skip

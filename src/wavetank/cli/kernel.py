@@ -61,7 +61,7 @@ def command(
     """
     from wavetank.kernel.construction.below import model_below
     from wavetank.kernel.construction.from_model import make_kernel
-    from wavetank.kernel.construction.places import SENTENCE, is_without_places
+    from wavetank.kernel.construction.places import BELOW, is_without_places
     from wavetank.kernel.tables.all import kernel_tables
     from wavetank.model.document.model import Model
 
@@ -72,7 +72,7 @@ def command(
         source = model_below(source)
         model = output.with_name(f"{output.stem}.posix.model.json")
         source.write(model)
-        click.echo(f"wavetank: {SENTENCE}. Their model is {model}", err=True)
+        click.echo(f"wavetank: {BELOW}. Their model is {model}", err=True)
     kernel = make_kernel(source, model, ior_version, approximate)
     if variant is not None:
         kernel = _turned(kernel, variant)

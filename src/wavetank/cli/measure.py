@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wavetank.cli.measuring import flush_option
-from wavetank.cli.output import print_tables, prints
+from wavetank.cli.output import note_rows, print_tables, prints
 
 if TYPE_CHECKING:
     from wavetank.cli.table_sets import Definitions
@@ -112,5 +112,5 @@ def command(
             totals_table(measurement.result),
         ],
         output_format,
-        {"cluster": cluster, "mapping": mapping, "findings": measurement.findings},
+        {"cluster": cluster, "mapping": mapping, "notes": note_rows(measurement.notes)},
     )

@@ -118,12 +118,9 @@ def command(
 
 
 def _whole(trace: Trace, allow_damaged: bool) -> Trace:
-    """Say what the trace has lost before anything is made of it; refuse it unless that is wanted."""
+    """Refuse a trace that has lost something, unless that is wanted."""
     from wavetank.trace.open import require_whole
-    from wavetank.trace.partial import partial_sentences
 
     if not allow_damaged:
         require_whole(trace, "model what is left with --allow-damaged")
-    for sentence in partial_sentences(trace.lost):
-        click.echo(f"wavetank: warning: {sentence}", err=True)
     return trace

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from wavetank.cli.output import print_tables
+from wavetank.cli.output import note_rows, print_notes, print_tables
 
 if TYPE_CHECKING:
     from wavetank.model.document.model import Model
@@ -20,7 +18,6 @@ def print_model(model: Model, output_format: str) -> None:
     print_tables(
         [*approximation_tables(model.approximation), *model_tables(model)],
         output_format,
-        extra={"warnings": list(model.warnings)},
+        extra={"notes": note_rows(model.notes)},
     )
-    for warning in model.warnings:
-        click.echo(f"note: {warning}", err=True)
+    print_notes(model.notes)

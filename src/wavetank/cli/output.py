@@ -17,6 +17,7 @@ from wavetank.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from wavetank.cli.grid import TableLines
+    from wavetank.notes import Note
     from wavetank.tables.table import Cell, Column, Definition, Table
 
 Prints: TypeAlias = "Callable[[], Iterable[Definition[Any]]]"
@@ -85,6 +86,17 @@ def _see_that_it_is_known(name: str, tables: Prints | None) -> None:
         raise UsageError(
             f"--table: this command prints no table {name!r}.{did_you_mean(name, own)} Its tables are: {', '.join(own)}"
         )
+
+
+def note_rows(notes: Iterable[Note]) -> list[dict[str, str]]:
+    """Notes as JSON: kind, subject and text of each."""
+    return [{"kind": n.kind, "subject": n.subject, "text": str(n)} for n in notes]
+
+
+def print_notes(notes: Iterable[Note]) -> None:
+    """Print notes to standard error, losses as warnings."""
+    for each in notes:
+        click.echo(f"{'wavetank: warning' if each.kind == 'lost' else 'note'}: {each}", err=True)
 
 
 def print_tables(

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias
 
 import click
@@ -260,7 +261,7 @@ class Terminal(_Display):
         from wavetank.units import format_estimate
 
         (task,) = self._bar.task_ids
-        words = far.what if far.total is None else far_words(far, 0.0).partition(", about ")[0]
+        words = far.what if far.total is None else far_words(replace(far, left_s=None), 0.0)
         if far.unit == "measurements":
             words = f"{far.what}: {words}"
         left = "" if far.left_s is None else f"about {format_estimate(far.left_s)} left"

@@ -10,6 +10,7 @@ import click
 
 from wavetank.cli.output import print_tables, prints
 from wavetank.errors import KernelError, UsageError
+from wavetank.notes import carried, texts
 
 if TYPE_CHECKING:
     from wavetank.cli.table_sets import Definitions
@@ -110,7 +111,7 @@ def command(
     if output is not None:
         check_writable(output)
     _require_ranks(made, n_ranks)
-    for doubt in made.doubts:
+    for doubt in texts(carried(made.notes)):
         click.echo(f"note: {doubt}", err=True)
     starter = launcher(launcher_name or _default_launcher(made, program))
     if program == "replay":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import print_tables, prints
+from wavetank.cli.output import note_rows, print_notes, print_tables, prints
 from wavetank.errors import DocumentError
 from wavetank.tables.shapes import Fact, facts
 
@@ -91,19 +91,14 @@ def _show_trace(path: Path, output_format: str) -> None:
     """Ranks, and operations by file and call."""
     from wavetank.model.tables.trace_tables import trace_tables
     from wavetank.trace.open import open_trace
-    from wavetank.trace.partial import partial_sentences
 
     trace = open_trace(path)
     print_tables(
         trace_tables(trace),
         output_format,
-        extra={"warnings": list(trace.warnings)},
+        extra={"notes": note_rows(trace.notes)},
     )
-    for sentence in partial_sentences(trace.lost):
-        click.echo(f"wavetank: warning: {sentence}", err=True)
-    for warning in trace.warnings:
-        if warning not in trace.lost:
-            click.echo(f"note: {warning}", err=True)
+    print_notes(trace.notes)
 
 
 def _show_kernel(kernel: Kernel, output_format: str) -> None:

@@ -15,6 +15,7 @@ from wavetank.cli.output import print_tables, prints
 from wavetank.cli.space_mount import is_of
 from wavetank.cli.space_service import service_of_tenant
 from wavetank.errors import KernelError, UsageError
+from wavetank.notes import carried, texts
 
 if TYPE_CHECKING:
     from wavetank.cli.table_sets import Definitions
@@ -89,7 +90,7 @@ def check(
     with service_of_tenant() as spaces:
         space = spaces.named(name)
     place = _mounted(space, at)
-    for doubt in made.doubts:
+    for doubt in texts(carried(made.notes)):
         click.echo(f"note: {doubt}", err=True)
     times, caches = _performed(made, place, repetitions)
     found = Check(space, place, times, limit, against_limit(times, limit), caches)

@@ -10,6 +10,7 @@ import click
 
 from wavetank.cli.output import print_tables
 from wavetank.errors import MeasurementError, UsageError
+from wavetank.notes import carried, texts
 
 if TYPE_CHECKING:
     from wavetank.cli.space_need import Need, Option
@@ -120,7 +121,7 @@ def create_for(
     made = _read(kernel)
     evidence, notes = evidence_of(made, campaigns)
     rows = options(need, spaces.classes(), evidence)
-    for note in (*notes, *made.doubts):
+    for note in (*notes, *texts(carried(made.notes))):
         _say(f"note: {note}")
     unknown = dict.fromkeys(row.kind for row in rows if row.verdict == "not measured")
     for line in how_to_measure(unknown, str(kernel)):

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.notes import texts
+
 if TYPE_CHECKING:
     from wavetank.trace.capture import Captured
 
@@ -84,7 +86,7 @@ def command(
     if captured.interrupted:
         return 130
     status = captured.index.exit_status or 0
-    if status == 0 and captured.trace.lost:
+    if status == 0 and texts(captured.trace.notes, "lost"):
         return 1
     return status if status >= 0 else 128 - status
 
@@ -108,7 +110,7 @@ def report_trace(captured: Captured, folder: Path) -> None:
     from wavetank.units import format_duration, format_size
 
     index, recorded = captured.index, captured.trace
-    for warning in index.warnings:
+    for warning in texts(index.notes):
         click.echo(f"wavetank: warning: {warning}", err=True)
     n_operations, n_folds = captured.n_operations, recorded.n_folds
     size = sum(path.stat().st_size for path in folder.iterdir())
@@ -119,7 +121,7 @@ def report_trace(captured: Captured, folder: Path) -> None:
             err=True,
         )
         return
-    partial = "PARTIAL trace of " if recorded.lost else ""
+    partial = "PARTIAL trace of " if texts(recorded.notes, "lost") else ""
     click.echo(
         f"wavetank: {folder}: {partial}{index.n_ranks} rank(s), {index.n_files} file(s), {n_operations:,} operations in "
         f"{n_folds:,} folds, {format_size(size)} on disk, run of {format_duration(index.elapsed_s)}",

@@ -20,6 +20,7 @@ from wavetank.cost.exchange import ExchangeRate
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
+from wavetank.notes import Note
 
 Criterion = Literal["time", "cost", "ratio"]
 
@@ -165,7 +166,7 @@ class Comparison(Document):
     what_if: tuple[WhatIf, ...] = Field(
         default=(), description="variants of applications, one knob turned each, where asked for"
     )
-    notes: tuple[str, ...] = Field(description="what the reader must know to judge the numbers")
+    notes: tuple[Note, ...] = Field(description="what the reader must know to judge the numbers")
     titles: dict[str, str] = Field(
         default_factory=dict,
         description="cluster -> its title for people, also of clusters without a result; no two are the same",

@@ -15,6 +15,7 @@ from wavetank.compare.use import ConfigurationUse, UseOf
 from wavetank.document import Record
 from wavetank.measure.result import FoundCaches, Origin
 from wavetank.measure.statistics import Estimate, mapped
+from wavetank.notes import Note
 
 Standing = Literal["deployment", "idle"]
 """Time for which instances are paid while no phase is under way."""
@@ -248,7 +249,10 @@ class Configuration(Record):
     )
     settings: dict[str, str] = Field(description="of the file system, as in force")
     limits: dict[str, str]
-    findings: tuple[str, ...] = Field(description="doubts of its measurements, once each")
+    notes: tuple[Note, ...] = Field(
+        default=(),
+        description="doubts of its measurements, once each; those of the kernel are the comparison's",
+    )
     run: Run | None = Field(default=None, description="the whole run around its I/O")
     against: Against | None = Field(
         default=None, description="the baseline; None of the baseline itself, and without one"

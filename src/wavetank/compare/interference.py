@@ -10,6 +10,7 @@ from wavetank.document import Record
 from wavetank.measure.result import Origin
 from wavetank.measure.statistics import Estimate
 from wavetank.measure.together_result import PointKind
+from wavetank.notes import Note
 
 MeasuredBy = Literal["rate", "repetitions", "run"]
 
@@ -65,7 +66,7 @@ class Setting(Record):
     n_repetitions: int
     window_s: float | None = Field(description="length of the window, mean over repetitions")
     alignment_s: float = Field(description="worst spread of the ranks' starts")
-    findings: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
 
 class Divergence(Record):

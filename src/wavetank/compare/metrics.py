@@ -25,6 +25,7 @@ from wavetank.measure.guests import are_calls_comparable, incomparable_phases
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import CONFIDENCE, Estimate, estimate
 from wavetank.model.document.phase import Phase
+from wavetank.notes import of_kinds
 
 
 @dataclass(frozen=True)
@@ -129,11 +130,9 @@ def describe(
         other_costs=tuple(other_cost(run, table, over_runs) for table in other_prices),
         settings=first.fs_settings,
         limits=first.limits,
-        findings=tuple(
-            # Doubts about the kernel are the same on every cluster: the comparison's notes say them once.
-            dict.fromkeys(
-                t for each in measurements for t in each.findings if t not in kernel.doubts
-            )
+        # Doubts about the kernel are the same on every cluster: the comparison's notes say them once.
+        notes=of_kinds(
+            each for one in measurements for each in one.notes if each not in kernel.notes
         ),
     )
 

@@ -11,7 +11,6 @@ from wavetank.compare.configuration import Configuration, Run
 from wavetank.compare.effects import turn_words
 from wavetank.units import format_duration
 
-_LITTLE = "The choice changes little"
 LITTLE_PERCENT = 5.0
 """A change of the whole run that is smaller is said before anything else."""
 
@@ -42,7 +41,7 @@ def run_advice(configurations: Sequence[Configuration], best: Configuration) -> 
         f"({format_duration(run.traced_io_s)} of {format_duration(run.traced_elapsed_s)})"
     )
     evidence = [_traced_words(run), *(_words_of_run(each) for each in configurations)]
-    saving = run.saved_percent
+    saving, about = run.saved_percent, "application"
     if saving is None or reference is None or reference.id == best.id:
         sentence = (
             f"{traced}. With {_words(best)} the whole run takes {_whole(best)} (computed), "
@@ -54,8 +53,9 @@ def run_advice(configurations: Sequence[Configuration], best: Configuration) -> 
             f"{_words(reference)}."
         )
     elif abs(saving) < LITTLE_PERCENT:
+        about = "choice"
         sentence = (
-            f"{_LITTLE}: {traced[:1]}{traced[1:]}. {_words(best)} saves "
+            f"The choice changes little: {traced}. {_words(best)} saves "
             f"{_percent(saving)} of the whole run against {_words(reference)}: "
             f"{_whole(best)} in place of {_whole(reference)} (computed)."
         )
@@ -65,13 +65,14 @@ def run_advice(configurations: Sequence[Configuration], best: Configuration) -> 
             f"{_whole(reference)} with {_words(reference)} (computed): {_percent(saving)} "
             f"{'less' if saving > 0 else 'more'}."
         )
-    little = sentence.startswith(_LITTLE)
     return (
-        Advice(
-            about="choice" if little else "application",
-            application=best.application,
-            sentence=sentence,
-            evidence=tuple(evidence),
+        Advice.model_validate(
+            {
+                "about": about,
+                "application": best.application,
+                "sentence": sentence,
+                "evidence": evidence,
+            }
         ),
     )
 

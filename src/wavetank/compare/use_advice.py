@@ -7,20 +7,24 @@ from collections.abc import Sequence
 from wavetank.compare.comparison import Advice, Ranking
 from wavetank.compare.configuration import Configuration
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.measure.bottleneck import Bottleneck, find
+from wavetank.measure.bottleneck import call_words, find
 from wavetank.measure.direction import direction
 from wavetank.measure.mapping import parse_mapping
-from wavetank.measure.use import Use
+from wavetank.measure.use import Resource, Use
 
 SLOW = 2.0
 """Times the best one's I/O time from which a configuration with no full resource needs an explanation."""
 
-_HELPS = (
-    ("disk of", "requests that are larger, or more of them at a time, would help there"),
-    ("disk", "faster disks or more data servers would help there"),
-    ("network", "a faster network would help there, or more nodes that share the traffic"),
-    ("processors", "more or faster processors would help there"),
-)
+_DISKS = "faster disks or more data servers would help there"
+_NETWORK = "a faster network would help there, or more nodes that share the traffic"
+_HELPS: dict[Resource | None, str] = {
+    "disk busy": "requests that are larger, or more of them at a time, would help there",
+    "disk read": _DISKS,
+    "disk write": _DISKS,
+    "network in": _NETWORK,
+    "network out": _NETWORK,
+    "processors": "more or faster processors would help there",
+}
 
 
 def use_advice(
@@ -49,17 +53,15 @@ def _best(application: str, best: Configuration) -> tuple[Advice, ...]:
     found = best.use.whole.bottleneck
     where = f"On {_title(best)}"
     if found.verdict == "resource":
-        helps = next(words for start, words in _HELPS if found.name.startswith(start))
-        sentence = f"{where} the time goes to the {found.sentence}; {helps}."
-        if found.sentence.startswith("full in turn"):
-            sentence = f"{where} resources are {found.sentence}; {helps}."
+        what = "resources are" if found.in_turn else "the time goes to the"
+        sentence = f"{where} {what} {found.sentence}; {_HELPS[found.resource]}."
     elif found.verdict == "latency":
         sentence = (
-            f"{where} no resource is full: ranks wait for single requests{_calls(found)}. "
+            f"{where} no resource is full: ranks wait for single requests{call_words(best.use.whole.use)}. "
             "Larger requests, or more of them at a time, would help there."
         )
     elif found.verdict == "not in calls":
-        sentence = f"{where} no resource is full: {found.sentence.removeprefix('none of these: ')}."
+        sentence = f"{where} no resource is full: {found.words}."
     else:
         return ()
     return (_advice(application, "cluster", sentence, [best]),)
@@ -83,7 +85,7 @@ def _waiting(
     times = f"{factors[0]:.1f}"
     if len(slow) > 1:
         times += f" to {factors[-1]:.1f}"
-    calls = next(_calls(each.use.whole.bottleneck) for each in slow if each.use is not None)
+    calls = next(call_words(each.use.whole.use) for each in slow if each.use is not None)
     sentence = (
         f"{'; '.join(dict.fromkeys(_title(each) for each in slow))}: {times} times the best one's "
         f"I/O time, with no resource full. Ranks wait for single requests there{calls}."
@@ -133,13 +135,7 @@ def _machine(application: str, ranked: Sequence[Configuration]) -> tuple[Advice,
 
 
 def _is_machine(each: Configuration) -> bool:
-    return each.use is not None and each.use.whole.bottleneck.name == "processors of this machine"
-
-
-def _calls(found: Bottleneck) -> str:
-    """The part of the verdict's words on calls: " (1.2 ms each, 1.0 at a time from 1 rank)"."""
-    _, opened, rest = found.sentence.partition("latency of single requests (")
-    return f" ({rest.partition(')')[0]})" if opened else ""
+    return each.use is not None and each.use.whole.bottleneck.kind == "machine"
 
 
 def _advice(application: str, about: str, sentence: str, of: Sequence[Configuration]) -> Advice:

@@ -57,14 +57,14 @@ class Candidate:
         n_compute: instances with ranks, one process per core.
         n_io: instances with data servers; 0 when local disks do.
         price_per_h: of the cluster; None without a price.
-        ruled_out: why it cannot be; empty when it can.
+        ruled_out: what rules it out and why; empty when nothing does.
     """
 
     kind: InstanceType
     n_compute: int
     n_io: int
     price_per_h: Decimal | None
-    ruled_out: tuple[str, ...]
+    ruled_out: tuple[tuple[str, str], ...]
 
     @property
     def n_instances(self) -> int:
@@ -84,7 +84,7 @@ def reasons(candidates: Sequence[Candidate]) -> list[tuple[str, int]]:
     """What rules types out, and how many of them; a type may have several reasons."""
     counts: dict[str, int] = {}
     for candidate in candidates:
-        for kind in {reason.split(" ", 1)[0].rstrip(":") for reason in candidate.ruled_out}:
+        for kind in {name for name, _ in candidate.ruled_out}:
             counts[kind] = counts.get(kind, 0) + 1
     return sorted(counts.items(), key=lambda pair: -pair[1])
 
@@ -118,7 +118,7 @@ def _judge(kind: InstanceType, needs: Needs, prices: PriceTable | None) -> Candi
     n_compute = -(-needs.n_processes // kind.cores)
     n_io = needs.n_servers if needs.global_file_system else 0
     against = [
-        f"{why}"
+        (requirement.quantity, why)
         for requirement in needs.requirements
         if (why := requirement.why_not(quantity(kind, requirement.quantity, needs.storage)))
     ]
@@ -126,16 +126,18 @@ def _judge(kind: InstanceType, needs: Needs, prices: PriceTable | None) -> Candi
         holders = n_io or n_compute
         capacity = Requirement("local_storage", -(-needs.capacity_bytes // holders))
         if why := capacity.why_not(kind.local_storage_bytes):
-            against.append(f"{why} on each of {holders} instances, for the application's files")
+            text = f"{why} on each of {holders} instances, for the application's files"
+            against.append((capacity.quantity, text))
     if needs.max_instances is not None and n_compute + n_io > needs.max_instances:
-        against.append(
+        text = (
             f"instances: {n_compute + n_io} are needed for {needs.n_processes} processes on "
             f"{kind.cores} cores each, {needs.max_instances} are allowed"
         )
+        against.append(("instances", text))
     against.extend(_of_another_kind(kind, needs))
     price = None if prices is None else prices.instances.get(kind.name)
     if prices is not None and price is None:
-        against.append(f"price: table {prices.name} has none")
+        against.append(("price", f"price: table {prices.name} has none"))
     return Candidate(
         kind=kind,
         n_compute=n_compute,
@@ -145,18 +147,18 @@ def _judge(kind: InstanceType, needs: Needs, prices: PriceTable | None) -> Candi
     )
 
 
-def _of_another_kind(kind: InstanceType, needs: Needs) -> Iterator[str]:
+def _of_another_kind(kind: InstanceType, needs: Needs) -> Iterator[tuple[str, str]]:
     """Why a type is not one of those that are looked at, whatever it can hold."""
     if needs.architecture is not None and needs.architecture not in kind.architecture.split("+"):
-        yield f"architecture {kind.architecture} is not {needs.architecture}"
+        yield "architecture", f"architecture {kind.architecture} is not {needs.architecture}"
     generation = "current" if kind.current_generation else "previous"
     if needs.generation not in (generation, "any"):
-        yield f"generation: it is of a {generation} one"
+        yield "generation", f"generation: it is of a {generation} one"
     if kind.burstable and not needs.burstable:
-        yield "burstable: CPU credits give full speed for a time only"
+        yield "burstable", "burstable: CPU credits give full speed for a time only"
     there = kind.local_disk_type
     if needs.local_disk not in ((None, "no") if there is None else (None, "yes", there)):
-        yield f"local_disk: it has {'none' if there is None else f'{there} disks'}"
+        yield "local_disk", f"local_disk: it has {'none' if there is None else f'{there} disks'}"
 
 
 def _order(candidate: Candidate) -> tuple[bool, Decimal, int, str]:

@@ -17,6 +17,7 @@ from wavetank.interface.kernel import Kernel
 from wavetank.interface.model import Model
 from wavetank.interface.table import Table, by_name
 from wavetank.interface.table import public as public_table
+from wavetank.notes import Note
 from wavetank.report.gather import Campaign as Gathered
 from wavetank.report.gather import read_folder
 
@@ -33,7 +34,7 @@ class Campaign:
         name: of the campaign.
         applications: names, in the order of the comparison; none of an interference study.
         advice: sentences: what to choose and why.
-        notes: sentences that a reader must know before using the numbers.
+        notes: what a reader must know before using the numbers; ``str(note)`` is a sentence.
         models: by application; those that the campaign named.
         kernels: by application.
     """
@@ -42,7 +43,7 @@ class Campaign:
     name: str
     applications: tuple[str, ...]
     advice: tuple[str, ...]
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     models: dict[str, Model]
     kernels: dict[str, Kernel]
 
@@ -50,7 +51,7 @@ class Campaign:
         self.path, self._found = path, found
         self.name, self.applications = found.comparison.campaign, found.applications
         self.advice = tuple(each.sentence for each in found.comparison.advice)
-        self.notes = tuple(found.comparison.notes)
+        self.notes = found.comparison.notes
         self.models = {name: Model(model) for name, model in found.models.items()}
         self.kernels = {name: Kernel(kernel) for name, kernel in found.kernels.items()}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from wavetank.interface.table import Table, by_name
 from wavetank.kernel.document import kernel as document
+from wavetank.notes import Note
 
 
 class Kernel:
@@ -16,18 +17,18 @@ class Kernel:
         path: its file; None until it is saved.
         application: whose I/O it has.
         n_ranks: ranks that it runs with.
-        not_reproduced: sentences: what of the application the replay leaves out.
+        notes: what of the application the replay leaves out or changes; ``str(note)`` is a sentence.
     """
 
     path: Path | None
     application: str
     n_ranks: int
-    not_reproduced: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def __init__(self, kernel: document.Kernel, path: Path | None = None) -> None:
         self._kernel, self.path = kernel, path
         self.application, self.n_ranks = kernel.application, kernel.n_ranks
-        self.not_reproduced = tuple(kernel.not_reproduced)
+        self.notes = kernel.notes
 
     def __repr__(self) -> str:
         return f"<wavetank.Kernel of {self.application}: {self.n_ranks} ranks, {len(self._kernel.files):,} files>"

@@ -16,6 +16,7 @@ from wavetank.model.tables.file_table import file_table, names_of
 from wavetank.model.tables.findings_table import findings_table
 from wavetank.model.tables.model_tables import by_level, model_tables
 from wavetank.model.tables.phase_table import phase_table
+from wavetank.notes import Note
 
 Kind = Literal["temporal", "spatial", "sizes", "operations", "gantt"]
 Axis = Literal["time", "tick"]
@@ -32,7 +33,7 @@ class Model:
         bytes_moved: by all ranks.
         elapsed_s: seconds that the run took; None where the source does not tell.
         approximate: whether it was made of counters alone: the order and offsets of calls are assumed.
-        warnings: sentences for its reader.
+        notes: what is missing, inferred or left out; ``str(note)`` is a sentence.
     """
 
     path: Path | None
@@ -42,13 +43,13 @@ class Model:
     bytes_moved: int
     elapsed_s: float | None
     approximate: bool
-    warnings: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def __init__(self, model: document.Model, path: Path | None = None) -> None:
         self._model, self.path = model, path
         self.application, self.source, self.n_ranks = model.application, model.source, model.n_ranks
         self.bytes_moved, self.elapsed_s = model.app_st, model.elapsed_s
-        self.approximate, self.warnings = model.approximation is not None, model.warnings
+        self.approximate, self.notes = model.approximation is not None, model.notes
 
     def __repr__(self) -> str:
         return f"<wavetank.Model {self.application}: {self.n_ranks} ranks, {len(self._model.phases):,} phases>"

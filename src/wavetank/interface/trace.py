@@ -13,6 +13,7 @@ from wavetank.errors import UsageError
 from wavetank.interface.events import event_table, file_table, fold_table
 from wavetank.interface.model import Model
 from wavetank.interface.table import Table, by_name
+from wavetank.notes import Note
 from wavetank.trace import schema
 from wavetank.trace.open import open_trace as open_any
 from wavetank.trace.open import require_whole
@@ -32,8 +33,7 @@ class Trace:
         n_ranks: ranks of the run.
         elapsed_s: seconds from the first rank's start to the last one's end; None where they are not told.
         n_events: calls that were recorded.
-        warnings: sentences: what was not seen, is missing or damaged.
-        lost: those of them which say that recorded calls are not there any more.
+        notes: what was not seen, is missing or damaged; ``str(note)`` is a sentence.
     """
 
     path: Path
@@ -42,15 +42,14 @@ class Trace:
     n_ranks: int
     elapsed_s: float | None
     n_events: int
-    warnings: tuple[str, ...]
-    lost: tuple[str, ...]
+    notes: tuple[Note, ...]
 
     def __init__(self, path: Path, trace: schema.Trace) -> None:
         self.path, self._trace = path, trace
         self.source, self.command = trace.source, trace.command
         self.n_ranks, self.elapsed_s = trace.n_ranks, trace.elapsed_s
         self.n_events = int(trace.folds.count.sum())
-        self.warnings, self.lost = trace.warnings, trace.lost
+        self.notes = trace.notes
 
     def __repr__(self) -> str:
         return f"<wavetank.Trace {self.path} by {self.source}: {self.n_ranks} ranks, {self.n_events:,} events>"

@@ -28,6 +28,7 @@ from wavetank.measure.disturbance import share_words
 from wavetank.measure.statistics import Estimate
 from wavetank.measure.together import ALIGNED_S
 from wavetank.measure.together_result import PartyResult, TogetherMeasurement
+from wavetank.notes import Note, about, notes_of, of_kinds
 from wavetank.units import format_duration, format_size
 
 MOST_DOUBTS = 20
@@ -69,7 +70,7 @@ def compare_study(spec: InterfereSpec, plan: InterferePlan, store: Store) -> Com
         effects=(),
         advice=advise(spec, plan, found),
         not_measured=_not_measured(plan, store),
-        notes=(*_notes(spec, runs), *_doubts(plan, measured)),
+        notes=(*notes_of("remark", "method", _notes(spec, runs)), *_doubts(plan, measured)),
         interference=found,
         titles={cluster.name: cluster.title for cluster in plan.clusters},
     )
@@ -152,7 +153,7 @@ def _setting(spec: InterfereSpec, measured: Measured) -> Setting:
         n_repetitions=len(runs),
         window_s=sum(windows) / len(windows) if windows else None,
         alignment_s=max(run.alignment_s for run in runs),
-        findings=tuple(dict.fromkeys(text for run in runs for text in run.findings)),
+        notes=of_kinds(each for run in runs for each in run.notes),
     )
 
 
@@ -230,19 +231,20 @@ def _not_measured(plan: InterferePlan, store: Store) -> tuple[NotMeasured, ...]:
     )
 
 
-def _doubts(plan: InterferePlan, measured: Sequence[Measured]) -> list[str]:
+def _doubts(plan: InterferePlan, measured: Sequence[Measured]) -> tuple[Note, ...]:
     """What runs found doubtful about themselves, with where that was; the first of many."""
     titles = {cluster.name: cluster.title for cluster in plan.clusters}
     doubts = [
-        f"{each.point.application} on {titles[each.point.cluster]}, {each.point.mapping}: {finding}"
+        doubt
         for each in measured
-        for finding in dict.fromkeys(text for run in each.runs for text in run.findings)
+        for doubt in about(
+            f"{each.point.application} on {titles[each.point.cluster]}, {each.point.mapping}",
+            of_kinds(one for run in each.runs for one in run.notes),
+        )
     ]
     more = len(doubts) - MOST_DOUBTS
-    return [
-        *doubts[:MOST_DOUBTS],
-        *([f"{more} more doubts are in the report's list of runs."] if more > 0 else []),
-    ]
+    rest = [f"{more} more doubts are in the report's list of runs."] if more > 0 else []
+    return (*doubts[:MOST_DOUBTS], *notes_of("remark", "doubts", rest))
 
 
 def _notes(spec: InterfereSpec, runs: Sequence[TogetherMeasurement]) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together import Manner, measure_together
 from wavetank.measure.together_files import renew_together, set_up_together
 from wavetank.measure.together_result import TogetherMeasurement
+from wavetank.notes import texts
 
 
 def run_study(
@@ -82,8 +83,8 @@ class _StudyWork(Work[Point, _Made]):
         self.store.add_together(
             result.measurement, run.key, self._keys[run.cluster], result.spent_s
         )
-        for finding in result.measurement.findings:
-            self.observer.says(f"doubt: {run.label}: {finding}")
+        for doubt in texts(result.measurement.notes):
+            self.observer.says(f"doubt: {run.label}: {doubt}")
         return True
 
     def progress(self) -> tuple[int, int, float]:

@@ -12,6 +12,7 @@ from wavetank.errors import MeasurementError, WavetankError
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.disturbance import MachineLoad
 from wavetank.measure.use import MeasuredUse
+from wavetank.notes import Note
 
 Origin = Literal["measured under emulated limits", "measured", "computed"]
 FoundCaches = Literal["cold", "warm", "not emptied"]
@@ -50,8 +51,9 @@ class MeasuredOn(Document):
     limits: dict[str, str]
     file_placement: dict[str, str]
     versions: dict[str, str] = Field(description="of MPI, file system, kernel program")
-    findings: tuple[str, ...] = Field(
-        default=(), description="doubts: a dead daemon, a cold read faster than the limits allow"
+    notes: tuple[Note, ...] = Field(
+        default=(),
+        description="doubts of the kernel and of the measurement: a dead daemon, a cold read faster than the limits allow",
     )
     load: MachineLoad | None = Field(
         default=None, description="of the machine around it; None where it was not recorded"

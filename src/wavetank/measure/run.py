@@ -42,6 +42,7 @@ from wavetank.measure.mapping import as_placement_hosts, place_ranks
 from wavetank.measure.result import CacheState, Measurement
 from wavetank.measure.use import MeasuredUse
 from wavetank.measure.views import file_hosts
+from wavetank.notes import carried, notes_of, of_kinds
 
 PREPARE_TIMEOUT_S = 300.0
 COMMAND_LINE_BYTES = 64 * 1024
@@ -164,9 +165,13 @@ def measure(
     placement = placement_of(bench, mapping)
     _renew(bench, performer)
     state = _caches(bench, cache, performer, placement)
-    findings = [*kernel.doubts, *cluster.health(), *doubts_of_caches(state)]
-    if kernel.extrapolation is not None:
-        findings.insert(0, f"the kernel's model is {kernel.extrapolation.sentence()}")
+    whence = [] if kernel.extrapolation is None else [kernel.extrapolation.sentence()]
+    notes = [
+        *notes_of("inferred", "model", (f"the kernel's model is {each}" for each in whence)),
+        *carried(kernel.notes),
+        *notes_of("suspect", "cluster", cluster.health()),
+        *notes_of("suspect", "caches", doubts_of_caches(state)),
+    ]
     before = look_before(watch, cluster)
     try:
         with _counting(cluster) as counters:
@@ -182,18 +187,20 @@ def measure(
             + ills(cluster)
         )
     load, disturbance = look_after(watch, before)
-    findings += disturbance
+    notes += notes_of("suspect", "other work", disturbance)
     if isinstance(performer, HasFilesOfItsOwn):
-        findings += performer.doubts
-    findings += [finding for finding in cluster.health() if finding not in findings]
+        notes += notes_of("replaced", "run", performer.doubts)
+    notes += notes_of("suspect", "cluster", cluster.health())
     limits = cluster.limits()
     servers = [host.name for host in cluster.io_hosts]
-    findings += doubts_of_guests(kernel, limits)
-    findings += doubts_of_memory((*cluster.compute_hosts, *cluster.io_hosts))
-    findings += doubts_of_opens(result)
-    findings += doubts_of_writes(kernel, result, limits, servers)
+    notes += notes_of("suspect", "guests", doubts_of_guests(kernel, limits))
+    hosts = (*cluster.compute_hosts, *cluster.io_hosts)
+    notes += notes_of("suspect", "memory", doubts_of_memory(hosts))
+    notes += notes_of("suspect", "opens", doubts_of_opens(result))
+    notes += notes_of("suspect", "writes", doubts_of_writes(kernel, result, limits, servers))
     if cache == "cold":
-        findings += doubts_of_cold_reads(kernel, result, limits, servers)
+        doubts = doubts_of_cold_reads(kernel, result, limits, servers)
+        notes += notes_of("suspect", "caches", doubts)
     return Measurement(
         provenance=provenance(seed=seed),
         application=kernel.application,
@@ -207,7 +214,7 @@ def measure(
         use=None if counters is None else _use_of(counters, result, cluster, placement),
         load=load,
         incomparable_phases=incomparable_phases(kernel, limits),
-        findings=tuple(findings),
+        notes=of_kinds(notes),
         **as_it_was(cluster, limits, performer.versions()),
     )
 

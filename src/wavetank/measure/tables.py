@@ -13,6 +13,7 @@ from wavetank.measure.characterisation import (
     StorageRate,
 )
 from wavetank.measure.result import Measurement
+from wavetank.notes import texts
 from wavetank.tables.shapes import Fact, facts, sentences
 from wavetank.tables.table import Cell, Column, Definition, Table
 
@@ -125,7 +126,7 @@ def measurement_table(measurement: Measurement) -> Table:
             result.status if result.failure is None else f"{result.status}: {result.failure}",
         ),
         ("elapsed_s", result.elapsed_s),
-        *(("finding", text) for text in measurement.findings),
+        *(("note", text) for text in texts(measurement.notes)),
     ]
     return MEASUREMENT.table(rows)
 
@@ -133,7 +134,7 @@ def measurement_table(measurement: Measurement) -> Table:
 def phase_table(measurement: Measurement) -> Table:
     """Rates of the phases, with what was found on the way."""
     phases = ((measurement, phase) for phase in measurement.result.phases)
-    return PHASES.table(phases, caption="; ".join(measurement.findings))
+    return PHASES.table(phases, caption="; ".join(texts(measurement.notes)))
 
 
 def characterisation_tables(found: Characterisation) -> list[Table]:

@@ -22,6 +22,7 @@ from wavetank.measure.guests import doubts_of_guests
 from wavetank.measure.result import CacheState
 from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together_result import Moved, PartyResult, PointKind, TogetherMeasurement
+from wavetank.notes import about, carried, note, notes_of, of_kinds
 from wavetank.units import format_rate
 
 ALIGNED_S = 0.005
@@ -66,21 +67,18 @@ def measure_together(
     """Run groups at the same time, and record what each of them moved.
 
     A run whose ranks did not start together is made again; after some attempts it is kept with a
-    finding.
+    note.
 
     Raises:
         KernelError: a rank failed.
         ClusterError: a node or the file system failed.
     """
     state = _caches(cluster, parties, performer, manner)
-    findings = [
-        *(
-            f"{kernel.application}: {doubt}"
-            for kernel in (party.bench.kernel for party in parties)
-            for doubt in kernel.doubts
-        ),
-        *cluster.health(),
-        *doubts_of_caches(state),
+    kernels = [party.bench.kernel for party in parties]
+    notes = [
+        *(each for one in kernels for each in about(one.application, carried(one.notes))),
+        *notes_of("suspect", "cluster", cluster.health()),
+        *notes_of("suspect", "caches", doubts_of_caches(state)),
     ]
     before = look_before(watch, cluster)
     for attempt in range(ATTEMPTS):
@@ -91,22 +89,22 @@ def measure_together(
         if attempt + 1 < ATTEMPTS and manner.cache == "cold":
             cluster.drop_caches()
     else:
-        findings.append(
-            f"ranks started {1e3 * alignment_s:.1f} ms apart, more than {1e3 * ALIGNED_S:.0f} ms: "
-            "the machine was busy"
-        )
+        text = "ranks started {ms:.1f} ms apart, more than {most_ms:.0f} ms: the machine was busy"
+        notes.append(note("suspect", "starts", text, ms=1e3 * alignment_s, most_ms=1e3 * ALIGNED_S))
     load, disturbance = look_after(watch, before)
-    findings += disturbance
-    findings += [finding for finding in cluster.health() if finding not in findings]
+    notes += notes_of("suspect", "other work", disturbance)
+    notes += notes_of("suspect", "cluster", cluster.health())
     window = window_of(parties, runs, manner.duration_s, manner.settle_s)
     limits = cluster.limits()
-    for party in parties:
-        kernel = party.bench.kernel
-        findings += [f"{kernel.application}: {doubt}" for doubt in doubts_of_guests(kernel, limits)]
+    for one in kernels:
+        notes += about(
+            one.application, notes_of("suspect", "guests", doubts_of_guests(one, limits))
+        )
     results = tuple(_party(party, run, window) for party, run in zip(parties, runs, strict=True))
     servers = [host.name for host in cluster.io_hosts]
     for party, result in zip(parties, results, strict=True):
-        findings += _doubts_of_reads(party, result, window, limits, servers)
+        doubts = _doubts_of_reads(party, result, window, limits, servers)
+        notes += notes_of("suspect", "caches", doubts)
     return TogetherMeasurement(
         provenance=provenance(seed=manner.seed),
         point=manner.point,
@@ -122,7 +120,7 @@ def measure_together(
         file_placement={
             path: where for party in parties for path, where in party.bench.file_placement.items()
         },
-        findings=tuple(findings),
+        notes=of_kinds(notes),
         load=load,
         **as_it_was(cluster, limits, performer.versions()),
     )

@@ -51,7 +51,8 @@ from wavetank.model.summary.library_calls import library_calls
 from wavetank.model.summary.requirements import make_requirements
 from wavetank.model.summary.run_times import IdleTimes, find_idle, run_times_of_rows
 from wavetank.model.summary.timeline import make_timeline
-from wavetank.model.summary.warnings import left_out, nothing_to_model, shortcomings
+from wavetank.model.summary.warnings import nothing_to_model, shortcomings
+from wavetank.notes import notes_of
 from wavetank.steps import doing
 from wavetank.trace.memory import return_freed_memory, without_collection
 from wavetank.trace.ops import OPS, codes_where
@@ -243,7 +244,6 @@ def _model(
         or {rank for phase in found.metadata for rank in phase.ranks}
     )
     programs = make_programs(activity, ph_id, phases, rules.pauses_s, run.events)
-    of_library = library_calls(activity, ph_id, found.memory_told)
     return Model.model_construct(
         provenance=provenance,
         application=name or program_name(trace.command),
@@ -268,17 +268,12 @@ def _model(
         programs=shared_programs(programs),
         relations=relate_levels(activity, ph_id),
         timeline=make_timeline(activity, run.idle, ph_id),
-        warnings=(
-            *trace.warnings,
-            *run.notes,
+        notes=(
+            *trace.notes,
+            *notes_of("inferred", "files", run.notes),
             *shortcomings(activity, trace, rules),
-            *left_out(activity, trace),
-            *of_library.other,
-            *of_library.possibly_other,
+            *library_calls(activity, ph_id, found.memory_told),
         ),
-        lost=trace.lost,
-        untold=(*trace.untold, *of_library.other),
-        library_calls=of_library.possibly_other,
     )
 
 

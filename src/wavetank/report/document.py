@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 from wavetank.compare.comparison import Advice, Price
 from wavetank.document import Document, Record
 from wavetank.errors import ReportError, WavetankError
+from wavetank.notes import Note
 
 Rows = list[dict[str, JsonValue]]
 
@@ -33,6 +34,6 @@ class Report(Document):
     campaign: str
     confidence: float = Field(description="of the intervals, e.g. 0.95")
     price: Price | None
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     applications: tuple[ApplicationReport, ...]
     tables: dict[str, Rows] = Field(description="of the whole campaign: clusters, measurements")

@@ -23,6 +23,7 @@ from wavetank.document import provenance
 from wavetank.errors import TraceError, UsageError, WavetankError
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import recognise
+from wavetank.notes import Note, notes_of, texts
 from wavetank.trace.dropped import dropped
 from wavetank.trace.index import (
     INDEX_NAME,
@@ -107,7 +108,7 @@ def trace(argv: Sequence[str], out_dir: Path, options: CaptureOptions | None = N
             "no program to trace. Write it after --, e.g.: wavetank trace -o run.trace -- ./app"
         )
     launcher = recognise(argv)
-    notes = check_program(argv, launcher)
+    notes = notes_of("unseen", "programs", check_program(argv, launcher))
     libraries = preload_libraries(launcher)
     out_dir = out_dir.resolve()
     prepare_folder(out_dir, options.force)
@@ -157,7 +158,7 @@ def conclude(
     run: EndedRun,
     out_dir: Path,
     options: CaptureOptions,
-    notes: Sequence[str],
+    notes: Sequence[Note],
     streams: Sequence[UsersStream],
 ) -> Captured:
     """Read what was recorded, and write the index.
@@ -167,14 +168,14 @@ def conclude(
     """
     launcher, status = run.launcher, run.status
     pack_tails(out_dir)
-    parts, warnings = read_parts(out_dir, loops=True, rows=False)
+    parts, damages = read_parts(out_dir, loops=True, rows=False)
     if launcher.mpi_family and status != 0 and not any(part.rank is not None for part in parts):
         shutil.rmtree(out_dir, ignore_errors=True)
         raise TraceError(
             f"{run.argv[0]} started no rank of the program (status {status}); its message is above. "
             "Check the program's name and the launcher's options"
         )
-    recorded = assemble(parts, [*notes, *warnings])
+    recorded = assemble(parts, [*notes, *damages])
     recorded = replace(recorded, n_ranks=max(recorded.n_ranks, run.n_ranks or 0))
     ranks, _ = number_ranks(parts)
     traced = TracedFiles.of(recorded.files)
@@ -222,18 +223,20 @@ def conclude(
             for key, value in traced[number].hints
         ),
         clocks=tuple(IndexClock(**asdict(clock)) for clock in recorded.clocks),
-        warnings=(
-            *recorded.warnings,
-            *_run_warnings(recorded, launcher, status, run.interrupted),
-            *dropped(run.argv, launcher, parts),
-            *loss_warnings(streams),
+        notes=(
+            *recorded.notes,
+            *notes_of(
+                "unfinished", "run", _run_warnings(recorded, launcher, status, run.interrupted)
+            ),
+            *notes_of("unseen", "programs", dropped(run.argv, launcher, parts)),
+            *notes_of("unseen", "standard streams", loss_warnings(streams)),
         ),
     )
     _give_room(out_dir)
     try:
         index.write(out_dir / INDEX_NAME)
     except WavetankError as error:
-        raise TraceError("; ".join([*recorded.lost, str(error)])) from error
+        raise TraceError("; ".join([*texts(recorded.notes, "lost"), str(error)])) from error
     n_operations = sum(part.totals.operations for part in parts)
     return Captured(index, recorded, n_operations, run.interrupted)
 

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from wavetank.document import Document, Record
 from wavetank.errors import TraceError, WavetankError
+from wavetank.notes import Note
 
 INDEX_NAME = "index.json"
 
@@ -91,4 +92,4 @@ class TraceIndex(Document):
     clocks: tuple[IndexClock, ...] = Field(
         default=(), description="hosts whose clocks were compared; none on one host"
     )
-    warnings: tuple[str, ...]
+    notes: tuple[Note, ...]

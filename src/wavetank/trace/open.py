@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol, cast, runtime_checkable
 
 from wavetank.errors import TraceError
+from wavetank.notes import texts
 from wavetank.registered import load_registered, registered_names
 from wavetank.steps import doing
 from wavetank.trace import packed
@@ -115,7 +116,5 @@ def require_whole(trace: Trace, otherwise: str) -> None:
     Raises:
         TraceError: something is missing, and is said.
     """
-    if trace.lost:
-        raise TraceError(
-            f"the trace is PARTIAL: {'; '.join(trace.lost)}. Trace again, or {otherwise}"
-        )
+    if lost := texts(trace.notes, "lost"):
+        raise TraceError(f"{'; '.join(lost)}. Trace again, or {otherwise}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wavetank.notes import Note, note
 from wavetank.tables.words import listed
 from wavetank.trace.part import (
     NOTE_BYPASSED,
@@ -25,8 +26,8 @@ from wavetank.trace.ranks import RankParts
 _NAMED = 10  # ranks in a sentence
 
 
-def stopped_sentences(ranks: list[RankParts]) -> list[str]:
-    """A sentence for each reason for which the tracer stopped while its program went on."""
+def losses(ranks: list[RankParts]) -> list[Note]:
+    """A note for each reason for which the tracer stopped while its program went on."""
     by_reason: dict[str, list[tuple[int, int]]] = {}
     for entry in ranks:
         for part in entry.parts:
@@ -34,60 +35,52 @@ def stopped_sentences(ranks: list[RankParts]) -> list[str]:
                 by_reason.setdefault(part.notes[NOTE_STOPPED], []).append(
                     (entry.rank, part.not_written)
                 )
-    sentences = []
+    notes = []
     for reason, found in by_reason.items():
         n = sum(missed for _, missed in found)
-        what = (
-            f"{n:,} operation(s) after that are missing"
-            if n
-            else "what they did after that is missing"
-        )
-        sentences.append(
-            f"the trace of rank(s) {listed([rank for rank, _ in found], _NAMED)} could not be written to its end ({reason}): "
-            + what
-        )
+        what = "{n:,} operation(s)" if n else "what they did"
+        what += f" after that {'are' if n else 'is'} missing"
+        text = "the trace of rank(s) {ranks} could not be written to its end ({reason}): " + what
+        which = listed([rank for rank, _ in found], _NAMED)
+        notes.append(note("lost", "ranks", text, ranks=which, reason=reason, n=n))
     killed = [
         entry.rank
         for entry in ranks
         if any(not (p.ended or p.keeps_last or NOTE_STOPPED in p.notes) for p in entry.parts)
     ]
     if killed:
-        sentences.append(
-            f"rank(s) {listed(killed, _NAMED)} were killed, or still run, and the disk had no room to keep their last operations"
-        )
-    return sentences
+        text = "rank(s) {ranks} were killed, or still run, and the disk had no room to keep their last operations"
+        notes.append(note("lost", "ranks", text, ranks=listed(killed, _NAMED)))
+    return notes
 
 
-def part_warnings(ranks: list[RankParts]) -> list[str]:
-    """Sentences about processes that were cut short, and what of the others was not recorded."""
-    warnings = []
+def shortcomings(ranks: list[RankParts]) -> list[Note]:
+    """Processes that were cut short, and what of the others was not recorded."""
+    notes = []
     cut = [
         e.rank
         for e in ranks
         if not all(part.ended or NOTE_STOPPED in part.notes for part in e.parts)
     ]
     if cut:
-        warnings.append(
-            f"rank(s) {listed(cut, _NAMED)} did not end in order: killed, or still running"
-        )
+        text = "rank(s) {ranks} did not end in order: killed, or still running"
+        notes.append(note("unfinished", "ranks", text, ranks=listed(cut, _NAMED)))
     missed = sum(part.missed for e in ranks for part in e.parts)
     noted = {note for e in ranks for part in e.parts for note in part.notes}
     if missed or NOTE_MISSED in noted:
-        warnings.append(
-            f"{missed} operation(s) in signal handlers met the tracer at work and were not recorded"
-        )
+        text = "{n} operation(s) in signal handlers met the tracer at work and were not recorded"
+        notes.append(note("unseen", "signal handlers", text, n=missed))
     if NOTE_MAPPED in noted:
-        warnings.append(
-            "files were mapped into memory; only the mapping is recorded, not the accesses"
-        )
+        text = "files were mapped into memory; only the mapping is recorded, not the accesses"
+        notes.append(note("unseen", "mapped files", text))
     if NOTE_STDIO in noted:
-        warnings.append(
-            "this C library's streams could not be followed; stdio (fread, fprintf, ...) is not seen"
-        )
-    return warnings
+        text = "this C library's streams could not be followed; stdio (fread, fprintf, ...) is not seen"
+        notes.append(note("unseen", "stdio", text))
+    return notes
 
 
 _NOT_SEEN = {
+    NOTE_RAW: "the program makes system calls by syscall(2), which are not seen",
     NOTE_UNSEEN: "program(s) that were started are statically linked, and not seen",
     NOTE_UNLOADED: "program(s) were started in an environment without LD_PRELOAD (env -i, sudo, a cleaned "
     "environment), and are not seen; nor is what they start",
@@ -102,29 +95,23 @@ _NOT_SEEN = {
 }
 
 
-def unseen_sentences(parts: list[Part]) -> list[str]:
-    """Sentences about what the tracer noticed and could not record."""
-    warnings = []
+def unseen(parts: list[Part]) -> list[Note]:
+    """What the tracer noticed and could not record; operations that a kernel would lack are unrecorded."""
+    notes = []
     if any(NOTE_IO_URING in part.notes for part in parts):
-        warnings.append("the program uses io_uring: operations through it are not seen")
-    raw = sorted({name for part in parts for name in part.unseen.get(NOTE_RAW, ())})
-    if raw:
-        warnings.append(
-            f"the program makes system calls by syscall(2), which are not seen: {', '.join(raw)}"
-        )
-    for note, why in _NOT_SEEN.items():
-        names = sorted({name for part in parts for name in part.unseen.get(note, ())})
+        text = "the program uses io_uring: operations through it are not seen"
+        notes.append(note("unseen", "io_uring", text))
+    for number, why in _NOT_SEEN.items():
+        names = sorted({name for part in parts for name in part.unseen.get(number, ())})
         if names:
-            warnings.append(f"{why}: {', '.join(names)}")
-    return warnings
-
-
-def untold_sentences(parts: list[Part]) -> list[str]:
-    """Sentences about operations that the program may have made unseen, and that a kernel would lack."""
+            notes.append(
+                note("unseen", "programs", "{why}: {names}", why=why, names=", ".join(names))
+            )
     names = sorted({name for part in parts for name in part.unseen.get(NOTE_OVERWRITTEN, ())})
-    if not names:
-        return []
-    return [
-        f"another library wrote over {' and '.join(names)} in the program (UCX does, unless UCX_MEM_MMAP_HOOK_MODE is "
-        "none): mappings of files were not seen after that"
-    ]
+    if names:
+        text = (
+            "another library wrote over {names} in the program (UCX does, unless UCX_MEM_MMAP_HOOK_MODE is none): mappings of "
+            "files were not seen after that"
+        )
+        notes.append(note("unrecorded", "mapped files", text, names=" and ".join(names)))
+    return notes

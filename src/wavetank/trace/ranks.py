@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from wavetank.notes import Note, notes_of
 from wavetank.trace.part import Part
 
 
@@ -19,7 +20,7 @@ class RankParts:
     parts: tuple[Part, ...]
 
 
-def number_ranks(parts: list[Part]) -> tuple[list[RankParts], list[str]]:
+def number_ranks(parts: list[Part]) -> tuple[list[RankParts], tuple[Note, ...]]:
     """Give every process a rank: MPI's own; else in the order of start, after them.
 
     Source: docs/reference/trace-format.md, "Ranks".
@@ -63,7 +64,7 @@ def number_ranks(parts: list[Part]) -> tuple[list[RankParts], list[str]]:
         notes.append(
             f"{len(others)} processes did I/O; each is a rank of its own, in the order of their start"
         )
-    return entries, list(dict.fromkeys(notes))
+    return entries, notes_of("inferred", "ranks", dict.fromkeys(notes))
 
 
 def _has_rows(process: list[Part]) -> bool:

@@ -6,6 +6,7 @@ command itself was killed) is read as well, and says so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.errors import TraceError
+from wavetank.notes import Note, note, of_kinds
 from wavetank.trace.call_details import joined
 from wavetank.trace.clocks import CommonTime, common_times
 from wavetank.trace.common_tables import CommonTables
@@ -21,12 +23,7 @@ from wavetank.trace.index import INDEX_NAME, TraceIndex
 from wavetank.trace.lifetimes import rank_facts
 from wavetank.trace.memory import return_freed_memory
 from wavetank.trace.part import Part, read_part
-from wavetank.trace.part_warnings import (
-    part_warnings,
-    stopped_sentences,
-    unseen_sentences,
-    untold_sentences,
-)
+from wavetank.trace.part_warnings import losses, shortcomings, unseen
 from wavetank.trace.ranks import RankParts, number_ranks
 from wavetank.trace.schema import (
     COLUMNS,
@@ -66,26 +63,21 @@ def read_trace(path: Path, *, loops: bool = False) -> Trace:
     if is_imported(path):
         return read_imported(path)
     index = TraceIndex.read(path / INDEX_NAME) if (path / INDEX_NAME).exists() else None
-    parts, warnings = read_parts(path, loops=loops)
-    lost = list(warnings)
+    parts, notes = read_parts(path, loops=loops)
     if index is None:
         if not parts:
             raise TraceError(f"{path} holds no trace: neither {INDEX_NAME} nor parts ({PARTS})")
-        warnings.append(
-            f"{path} has no {INDEX_NAME}: the tracing command was stopped before the program ended"
-        )
-    trace = assemble(parts, warnings)
-    lost += trace.lost
-    trace = replace(trace, lost=tuple(lost))
+        text = "{path} has no {name}: the tracing command was stopped before the program ended"
+        notes.append(note("unfinished", "index", text, path=str(path), name=INDEX_NAME))
+    trace = assemble(parts, notes)
     if index is None:
         return trace
+    notes = list(trace.notes)
     gone = [name for entry in index.ranks for name in entry.parts if not (path / name).exists()]
-    warnings = list(trace.warnings)
     if gone:
-        lost.append(f"parts of the trace are missing: {', '.join(gone)}")
-        warnings.append(lost[-1])
-    lost += _less_than_ended(index, parts, known=bool(lost))
-    warnings += [sentence for sentence in lost if sentence not in warnings]
+        notes.append(note("lost", "parts", f"parts of the trace are missing: {', '.join(gone)}"))
+    if not of_kinds(notes, "lost"):
+        notes += _less_than_ended(index, parts)
     return replace(
         trace,
         command=index.command,
@@ -94,24 +86,22 @@ def read_trace(path: Path, *, loops: bool = False) -> Trace:
         started_utc=index.started_utc,
         elapsed_s=trace.elapsed_s if trace.elapsed_s is not None else index.elapsed_s,
         levels=tuple(_LEVELS[name] for name in index.levels),
-        warnings=tuple(dict.fromkeys([*index.warnings, *warnings])),
-        lost=tuple(lost),
+        notes=tuple(dict.fromkeys([*index.notes, *notes])),
     )
 
 
-def _less_than_ended(index: TraceIndex, parts: list[Part], *, known: bool) -> list[str]:
+def _less_than_ended(index: TraceIndex, parts: list[Part]) -> list[Note]:
     """A part that was cut between two blocks looks like one of a killed process; the index knows better."""
     complete = {name for entry in index.ranks if entry.complete for name in entry.parts}
     cut = [p.path.name for p in parts if not p.ended and p.path.name in complete]
-    if not cut or known:
-        return []
-    return [f"{', '.join(cut)} ended in order when it was recorded, and now its end is lost"]
+    text = f"{', '.join(cut)} ended in order when it was recorded, and now its end is lost"
+    return [note("lost", "parts", text)] if cut else []
 
 
 def read_parts(
     path: Path, *, loops: bool = False, rows: bool = True
-) -> tuple[list[Part], list[str]]:
-    """All parts of a folder that can be read, and sentences about those that cannot.
+) -> tuple[list[Part], list[Note]]:
+    """All parts of a folder that can be read, and notes about those that cannot.
 
     Args:
         path: of the folder.
@@ -119,29 +109,25 @@ def read_parts(
         rows: keep the rows; else their totals only.
     """
     parts: list[Part] = []
-    warnings: list[str] = []
+    notes: list[Note] = []
     for name in sorted(path.glob(PARTS)):
         try:
             part = read_part(name, loops, rows=rows)
         except TraceError as error:
-            warnings.append(str(error))
+            notes.append(note("lost", "parts", str(error)))
             continue
         if part.damage is not None:
-            warnings.append(part.damage)
+            notes.append(note("lost", "parts", part.damage))
         parts.append(part)
-    return parts, warnings
+    return parts, notes
 
 
-def assemble(parts: list[Part], warnings: list[str]) -> Trace:
+def assemble(parts: list[Part], notes: Sequence[Note]) -> Trace:
     """Join the parts of all processes into one trace; they forget their rows and files.
 
     Of parts that were read without their rows the trace has none either.
     """
-    ranks, notes = number_ranks(parts)
-    stopped = stopped_sentences(ranks)
-    untold = untold_sentences(parts)
-    unseen = [*part_warnings(ranks), *unseen_sentences(parts), *untold]
-    warnings = [*warnings, *stopped, *notes, *unseen]
+    ranks, numbering = number_ranks(parts)
     times, clocks = common_times(parts)
     time_of = {id(part): time for part, time in zip(parts, times, strict=True)}
     origin = min((time.start_ns for time in times), default=0)
@@ -164,9 +150,7 @@ def assemble(parts: list[Part], warnings: list[str]) -> Trace:
         communicators=tuple(tables.communicators),
         folds=folds,
         levels=tuple(LEVEL_NAMES),
-        warnings=tuple(warnings),
-        lost=tuple(stopped),
-        untold=tuple(untold),
+        notes=(*notes, *losses(ranks), *numbering, *shortcomings(ranks), *unseen(parts)),
         infos=tuple(tables.infos),
         clocks=clocks,
         durations=durations,

@@ -17,6 +17,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from wavetank.notes import Note
 from wavetank.trace.counters import FileCounters
 
 Int64Array = npt.NDArray[np.int64]
@@ -359,9 +360,7 @@ class RankFacts:
 class Trace:
     """A trace in memory.
 
-    ``warnings`` are sentences for the user: what was not seen, is missing or damaged. ``lost`` are those of them
-    that say that the trace itself is damaged or incomplete: operations were recorded and are not there any more.
-    ``untold`` are those that say what the source does not tell of the operations: a kernel of them is not exact.
+    A note that something is lost says that operations were recorded and are not there any more.
     """
 
     source: str  # "wavetank", "darshan-dxt", "strace", ...
@@ -376,9 +375,7 @@ class Trace:
     communicators: tuple[tuple[int, ...], ...]  # MPI_COMM_WORLD ranks of each
     folds: FoldTable
     levels: tuple[int, ...]  # that the source records at all
-    warnings: tuple[str, ...] = field(default=())
-    lost: tuple[str, ...] = field(default=())
-    untold: tuple[str, ...] = field(default=())
+    notes: tuple[Note, ...] = field(default=())
     counters: Sequence[FileCounters] = field(default=())  # of sources that count (Darshan)
     infos: tuple[Hints, ...] = ()  # MPI_Info objects given to MPI-IO
     clocks: tuple[HostClock, ...] = ()  # of hosts that were compared; times are corrected by it

@@ -18,6 +18,7 @@ import numpy as np
 
 from wavetank.document import InputFile, provenance, sha256_of, write_whole
 from wavetank.errors import DocumentError, TraceError, UsageError
+from wavetank.notes import Note
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.schema import (
     COLUMNS,
@@ -85,13 +86,10 @@ def _write_parts(trace: Trace, folder: Path, source: Path) -> None:
         "elapsed_s",
         "communicators",
         "infos",
-        "warnings",
-        "lost",
-        "untold",
     ):
         body[name] = getattr(trace, name)
     body["levels"] = [int(level) for level in trace.levels]
-    for name in ("ranks", "files", "views", "counters"):
+    for name in ("ranks", "files", "views", "notes", "counters"):
         body[name] = [dataclasses.asdict(entry) for entry in getattr(trace, name)]
     write_whole(folder / TABLES_NAME, json.dumps(body, indent=1) + "\n")
 
@@ -132,9 +130,7 @@ def read_imported(folder: Path) -> Trace:
             folds=folds,
             levels=tuple(_level(level) for level in body["levels"]),
             infos=tuple(tuple(map(tuple, info)) for info in body["infos"]),
-            warnings=tuple(body["warnings"]),
-            lost=tuple(body["lost"]),
-            untold=tuple(body["untold"]),
+            notes=tuple(Note(**entry) for entry in body["notes"]),
             counters=tuple(_counters(entry) for entry in body["counters"]),
         )
     except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:

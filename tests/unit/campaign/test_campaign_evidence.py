@@ -12,6 +12,7 @@ from wavetank.campaign.served import Served, served_by
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import MeasurementError
 from wavetank.measure.statistics import against_limit, estimate
+from wavetank.notes import note
 
 
 @pytest.fixture(autouse=True)
@@ -102,7 +103,9 @@ def test_limits_and_warm_caches_are_reservations(tmp_path):
     (found,), _ = evidence_of(abyss_kernel(), [folder])
     assert set(found.reservations) == {"emulated", "caches"}
     assert "limits of c3.2xlarge" in found.reservations["emulated"]
-    doubted = found.configuration.model_copy(update={"findings": ("glusterd died.",)})
+    doubted = found.configuration.model_copy(
+        update={"notes": (note("suspect", "cluster", "glusterd died."),)}
+    )
     found = type(found)(**{**vars(found), "configuration": doubted})
     assert found.reservations["doubts"] == "glusterd died"
 

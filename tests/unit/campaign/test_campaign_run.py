@@ -14,6 +14,7 @@ from wavetank.compare.decisions import decide
 from wavetank.cost.prices import load_prices
 from wavetank.errors import MeasurementError, RemoteCommandError
 from wavetank.measure.statistics import estimate
+from wavetank.notes import note, texts
 
 NFS, GLUSTER = facts("nfs"), facts("gluster")
 KERNEL = APPLICATION.kernel
@@ -201,23 +202,23 @@ def test_the_comparison_has_rankings_costs_notes_and_advice(tmp_path):
     assert [ranking.by for ranking in comparison.rankings] == ["time", "cost", "ratio"]
     assert comparison.price.currency == "USD"
     assert all(each.cost is not None for each in comparison.configurations)
-    assert any("emulated limits" in note for note in comparison.notes)
+    assert any("emulated limits" in note for note in texts(comparison.notes))
     assert any("2 of 4 ranks" in each.sentence for each in comparison.advice)
 
 
 def test_what_the_source_of_a_kernel_lost_is_said_once_in_the_comparison(tmp_path):
-    lost = "the trace is PARTIAL: 5 of 9 operations are missing"
-    setting = Setting(tmp_path)
-    doubtful = app(KERNEL.model_copy(update={"doubts": (lost,)}))
+    found = note("lost", "operations", "5 of 9 operations are missing")
+    lost, setting = str(found), Setting(tmp_path)
+    doubtful = app(KERNEL.model_copy(update={"notes": (found,)}))
     setting.plan = make_plan(setting.spec, [doubtful], (NFS, GLUSTER))
     _, comparison = setting.run()
-    assert [note for note in comparison.notes if lost in note] == [f"ABYSS-P: {lost}."]
+    assert [note for note in texts(comparison.notes) if lost in note] == [f"ABYSS-P: {lost}"]
     assert len(comparison.configurations) > 1
     assert not any(
-        lost in finding for each in comparison.configurations for finding in each.findings
+        lost in finding for each in comparison.configurations for finding in texts(each.notes)
     )
     with write_store(tmp_path) as store:
-        assert all(lost in each.findings for _, each in store.keyed_measurements())
+        assert all(lost in texts(each.notes) for _, each in store.keyed_measurements())
 
 
 def test_an_unfinished_part_is_said_to_wait(tmp_path):
@@ -299,7 +300,7 @@ def test_configurations_that_end_early_do_not_lack_repetitions(tmp_path):
     assert {each.n_repetitions for each in comparison.configurations} == {3}
     assert comparison.family.n_blind == 0 and comparison.family.n_told_apart == 0
     assert not any("repetitions" in each.sentence for each in comparison.advice)
-    (note,) = [note for note in comparison.notes if "ended after" in note]
+    (note,) = [note for note in texts(comparison.notes) if "ended after" in note]
     assert note.startswith("4 of 4 configurations ended after 3 to 3 repetitions")
 
 
@@ -317,7 +318,7 @@ def test_a_disturbed_measurement_is_made_again_at_the_end_of_its_round(tmp_path)
     said = [text for text in setting.observer.said if text.startswith("measuring")]
     assert [text.split(" with ")[1][:5] for text in said[:3]] == [first, second, first]
     assert outcome.n_measured == 6 and len(said) == 7
-    assert all(each.findings == () for each in comparison.configurations)
+    assert all(texts(each.notes) == () for each in comparison.configurations)
     with write_store(tmp_path) as store:
         assert store.n_disturbed() == 1 and store.beside_s()[NFS.key] > 0
         assert all(each.load is not None for each in store.measurements())
@@ -329,9 +330,11 @@ def test_a_machine_that_is_never_quiet_costs_a_quarter_more_and_the_rest_is_said
     # 12 measurements: 3 are made again, and then what is disturbed is kept.
     assert outcome.n_measured == 12
     assert len([text for text in setting.observer.said if text.startswith("measuring")]) == 15
-    (told,) = [note for note in comparison.notes if "Other work" in note]
+    (told,) = [note for note in texts(comparison.notes) if "Other work" in note]
     assert "disturbed 12 of 12 measurements (" in told and "after 3 were made again" in told
-    assert all(any("other work" in text for text in c.findings) for c in comparison.configurations)
+    assert all(
+        any("other work" in text for text in texts(c.notes)) for c in comparison.configurations
+    )
 
 
 def test_disturbed_measurements_are_kept_where_the_campaign_says_so(tmp_path):
@@ -359,9 +362,9 @@ def test_missing_costs_and_usages_above_the_peak_are_said_in_the_notes(tmp_path)
     setting = Setting(tmp_path, [facts("lab", instance_type="on-premises")])
     _, comparison = setting.run(load_prices("papers-2016"))
     assert all(each.cost is None for each in comparison.configurations)
-    (missing,) = [note for note in comparison.notes if "costs are missing" in note]
+    (missing,) = [note for note in texts(comparison.notes) if "costs are missing" in note]
     assert "no instance type 'on-premises'" in missing
-    assert not any("above 100 %" in note for note in comparison.notes)
+    assert not any("above 100 %" in note for note in texts(comparison.notes))
     above = comparison.configurations[0].model_copy(
         update={"usage_percent": estimate([102.0, 103.0])}
     )

@@ -11,6 +11,7 @@ from wavetank.cluster.guests.hypervisors import RATES, RATES_KEY
 from wavetank.compare.comparison import Comparison
 from wavetank.compare.tables.all import comparison_tables
 from wavetank.errors import MeasurementError
+from wavetank.notes import texts
 
 LETTERS = "abcdefghij"
 
@@ -92,7 +93,7 @@ def test_the_comparison_says_what_was_dropped_and_claims_no_more(tmp_path):
     found = comparison.search
     assert (found.n_measured, found.n_at_most, found.n_grid, found.finished) == (22, 22, 70, True)
     assert len(found.dropped) == 8
-    assert any("may be as good" in note for note in comparison.notes)
+    assert any("may be as good" in note for note in texts(comparison.notes))
     choice = next(each for each in comparison.advice if each.about == "choice")
     assert "told apart from every other finalist" in choice.sentence
     assert "The search dropped 8 others" in choice.sentence
@@ -122,7 +123,7 @@ def test_a_search_says_where_it_prefers_guests_that_are_not_comparable_with_hard
     choice = next(each for each in comparison.advice if each.about == "choice")
     said = "7 of them are comparable with hardware and came behind others that went on and are not"
     assert said in choice.sentence
-    assert any(said in note for note in comparison.notes)
+    assert any(said in note for note in texts(comparison.notes))
     table = next(each for each in comparison_tables(comparison) if each.name == "dropped")
     why = {row[1].text: row[-1].text for row in table.shown}
     assert why["c"].endswith(
@@ -136,7 +137,7 @@ def test_a_search_among_guests_alone_prefers_none_to_hardware(tmp_path):
     _, comparison = Searched(tmp_path, deployer=FakeDeployer(limits=guests)).run()
     assert not any(each.comparable for each in comparison.search.dropped)
     assert not any(each.incomparable_kept for each in comparison.search.dropped)
-    assert not any("this selection" in note for note in comparison.notes)
+    assert not any("this selection" in note for note in texts(comparison.notes))
 
 
 @pytest.mark.parametrize("after", [3, 10, 12, 14, 17])
@@ -155,7 +156,7 @@ def test_an_interrupted_search_goes_on_with_the_same_rounds(tmp_path, after):
     assert first.search.finished == (after >= 14)
     if after < 14:
         assert first.configurations == () and first.not_measured
-        assert any("not finished" in note for note in first.notes)
+        assert any("not finished" in note for note in texts(first.notes))
     again = Searched(tmp_path / "parts")
     outcome, comparison = again.run()
     assert outcome.n_measured == 22 - after

@@ -86,7 +86,7 @@ def test_results_are_shown_in_another_currency_and_for_a_month(measure, tmp_path
     before, after = dollars["cost"][0], euros["cost"][0]
     assert after["cost_tot"] == pytest.approx(before["cost_tot"] / 2)
     assert after["runs_per_unit"] == pytest.approx(1 / after["cost_tot"])
-    assert any("1 USD = 0.5 EUR (2026-11-20, the test)" in note for note in euros["notes"])
+    assert any("1 USD = 0.5 EUR (2026-11-20, the test)" in note["text"] for note in euros["notes"])
     month = euros["cost_of_a_month"][0]
     assert month["io_of_runs"] == pytest.approx(300 * after["cost_tot"])
     assert month["all_up"] == pytest.approx(730 * 3 * 0.42 / 2)

@@ -62,7 +62,6 @@ def configuration(
         cost_missing=None if costs else "no price table was given",
         settings={},
         limits={},
-        findings=(),
     )
 
 

@@ -57,7 +57,7 @@ def kernel():
         provenance=PROVENANCE, application="a", model_sha256="0" * 64, n_ranks=1,
         files=(KernelFile(file_id=1, name="f", role="output", prepare_bytes=0),),
         phases=(phase(1, 1, [0], MB, iop_type="write"), phase(2, 1, [0], MB, iop_type="write")),
-        programs=(), capacity_bytes=MB, not_reproduced=(),
+        programs=(), capacity_bytes=MB,
     )  # fmt: skip
 
 

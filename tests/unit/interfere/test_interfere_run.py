@@ -6,6 +6,7 @@ from interfere_fakes import LIMIT, FairPerformer, StudyDeployer, plan_of, run, s
 from measure_fakes import Watch
 
 from wavetank.campaign.results_folder import open_store
+from wavetank.notes import texts
 
 SWEEP = {"group": "bg", "values": [0, 0.05, 0.2, 0.5, 1, 2]}
 
@@ -50,12 +51,12 @@ def test_the_time_ratio_is_the_interval_over_the_time_of_an_object(tmp_path):
 def test_a_study_on_a_machine_with_other_work_says_so(tmp_path):
     said = spec()
     _, comparison, *_ = run(said, plan_of(said), tmp_path, watch=Watch(1))
-    (told,) = [note for note in comparison.notes if "Other work" in note]
+    (told,) = [note for note in texts(comparison.notes) if "Other work" in note]
     with open_store(tmp_path) as store:
         runs = list(store.together().values())
     assert f"disturbed 1 of {len(runs)} runs" in told
-    (disturbed,) = [each for each in runs if each.findings]
-    assert disturbed.findings == ("other work on the machine disturbed a measurement",)
+    (disturbed,) = [each for each in runs if texts(each.notes)]
+    assert texts(disturbed.notes) == ("other work on the machine disturbed a measurement",)
     assert disturbed.load.busy_before == 0.6
 
 
@@ -169,8 +170,10 @@ def test_reads_beyond_the_limits_leave_a_finding(tmp_path):
     _, comparison, *_ = run(said, plan_of(said), tmp_path, deployer=SlowNetwork())
     alone = [s for s in comparison.interference.settings if s.point == "alone"]
     # 40 MB/s on two nodes of 10 MB/s each.
-    assert all("what it read was in its own memory" in s.findings[0] for s in alone)
-    assert any(note.startswith("fg alone on a, 1PxCN: fg read at") for note in comparison.notes)
+    assert all("what it read was in its own memory" in texts(s.notes)[0] for s in alone)
+    assert any(
+        note.startswith("fg alone on a, 1PxCN: fg read at") for note in texts(comparison.notes)
+    )
 
 
 def test_the_hints_of_a_cluster_reach_every_groups_ranks(tmp_path):

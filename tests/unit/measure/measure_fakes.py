@@ -79,7 +79,6 @@ def abyss_kernel(n_ranks=4, weight=27 * MB, application="ABYSS-P"):
         ),
         programs=(),
         capacity_bytes=2 * weight + n_ranks * 20_000,
-        not_reproduced=(),
     )
 
 

@@ -16,6 +16,7 @@ from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
 from wavetank.kernel.document.kernel import KernelName
 from wavetank.kernel.results.replay_output import OPENS_MADE_AGAIN
 from wavetank.measure.run import kernel_hash, measure, remove_written, set_up, tear_down
+from wavetank.notes import note, texts
 
 KERNEL = abyss_kernel()
 
@@ -63,28 +64,29 @@ def test_a_measurement_says_what_it_takes_to_judge_it():
 
 def test_a_dead_daemon_is_a_finding():
     made = run(FakeCluster(health=["glusterd died on io1"]))
-    assert made.findings == ("glusterd died on io1",)
+    assert texts(made.notes) == ("glusterd died on io1",)
 
 
 def test_opens_that_met_another_node_s_creation_are_a_finding():
     def answered(kernel):
         return abyss_result(kernel).model_copy(update={"settings": {OPENS_MADE_AGAIN: "3"}})
 
-    (finding,) = run(FakeCluster(), FakePerformer(answered)).findings
+    (finding,) = texts(run(FakeCluster(), FakePerformer(answered)).notes)
     assert "failed with 'File exists' (3 in all)" in finding
 
 
 def test_what_the_source_of_a_kernel_lost_is_a_finding_of_every_measurement():
-    lost = "the trace is PARTIAL: 5 of 9 operations are missing"
+    found = note("lost", "operations", "5 of 9 operations are missing")
+    lost = str(found)
     cluster = FakeCluster(health=["glusterd died on io1"])
-    bench = set_up(KERNEL.model_copy(update={"doubts": (lost,)}), cluster)
+    bench = set_up(KERNEL.model_copy(update={"notes": (found,)}), cluster)
     made = measure(bench, "1PxCN", FakePerformer(abyss_result), repetition=0, order=0)
-    assert made.findings == (lost, "glusterd died on io1")
+    assert texts(made.notes) == (lost, "glusterd died on io1")
 
 
 def test_a_cold_read_above_the_limits_is_a_finding():
     made = run(FakeCluster(limits={"disk": "1 MB/s"}))
-    assert any("may not have been cold" in finding for finding in made.findings)
+    assert any("may not have been cold" in finding for finding in texts(made.notes))
 
 
 def test_caches_that_nobody_could_empty_are_a_finding(monkeypatch):
@@ -97,13 +99,13 @@ def test_caches_that_nobody_could_empty_are_a_finding(monkeypatch):
     cluster = FakeCluster()
     monkeypatch.setattr(cluster, "drop_caches", lambda: f"{said}; clients mounted again")
     made = run(cluster)
-    (finding,) = made.findings
+    (finding,) = texts(made.notes)
     assert finding.startswith(
         "page caches were not cold: caches of this machine not emptied: Permission denied"
     )
     assert (made.cache.state, made.cache.found) == ("cold", "not emptied")
     warm = run(cluster, cache="warm")
-    assert (warm.findings, warm.cache.found) == ((), "warm")
+    assert (texts(warm.notes), warm.cache.found) == ((), "warm")
 
 
 def test_warm_caches_come_from_an_uncounted_run():

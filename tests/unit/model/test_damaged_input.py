@@ -13,6 +13,7 @@ from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
+from wavetank.notes import texts
 from wavetank.trace.schema import COLUMNS, Trace
 
 WRITES = [
@@ -51,7 +52,7 @@ def test_a_rank_without_a_part_is_told_and_the_others_are_modelled() -> None:
     trace = replace(trace, ranks=tuple(facts for facts in trace.ranks if facts.rank != 1))
     found = model(trace)
     assert [phase.ph_processid for phase in found.phases] == [(0, 2)]
-    assert any("no part for rank 1" in warning for warning in found.warnings)
+    assert any("no part for rank 1" in warning for warning in texts(found.notes))
 
 
 def test_a_rank_that_died_is_told_and_what_it_did_is_modelled() -> None:
@@ -59,7 +60,7 @@ def test_a_rank_that_died_is_told_and_what_it_did_is_modelled() -> None:
     trace = replace(trace, ranks=(*trace.ranks[:2], replace(trace.ranks[2], complete=False)))
     found = model(trace)
     assert [(p.ph_processid, p.ph_nrep) for p in found.phases] == [((0, 1), 5), ((2,), 3)]
-    assert any("rank 2 is cut short" in warning for warning in found.warnings)
+    assert any("rank 2 is cut short" in warning for warning in texts(found.notes))
 
 
 def test_operations_of_no_length_are_kept_in_order_and_count_nowhere() -> None:
@@ -81,7 +82,7 @@ def test_a_file_under_two_spellings_of_its_name_is_one_file() -> None:
     found = model(trace_of(events, paths=["/data/out", "/data//./out"]))
     assert [file.file_name for file in found.files] == ["/data/out"]
     assert [phase.ph_nrep for phase in found.phases] == [10]
-    assert any("another spelling" in warning for warning in found.warnings)
+    assert any("another spelling" in warning for warning in texts(found.notes))
 
 
 def test_two_names_that_no_spelling_explains_are_two_files() -> None:
@@ -139,7 +140,7 @@ def test_requests_that_are_not_recorded_are_what_was_moved() -> None:
     table = fold_table(WRITES)
     found = model(trace_of(replace(table, size=np.zeros_like(table.size))))
     assert [phase.pattern[0].rs for phase in found.phases] == [10]
-    assert any("stands for their request size" in warning for warning in found.warnings)
+    assert any("stands for their request size" in warning for warning in texts(found.notes))
 
 
 def test_unknown_offsets_are_said_and_never_invented() -> None:
@@ -163,7 +164,7 @@ def test_unknown_offsets_are_said_and_never_invented() -> None:
         None,
     )
     assert (file.n_sequential, file.n_consecutive) == (None, None)
-    assert any("at which offsets" in warning for warning in found.warnings)
+    assert any("at which offsets" in warning for warning in texts(found.notes))
 
 
 def test_times_that_were_not_recorded_are_none() -> None:
@@ -181,7 +182,7 @@ def test_a_trace_that_counts_no_mpi_calls_says_that_it_could_not_split() -> None
     )
     found = model(trace_of(replace(table, tick=np.zeros_like(table.tick), subtick=table.seq)))
     assert len(found.phases) == 1
-    assert any("counts no communication" in warning for warning in found.warnings)
+    assert any("counts no communication" in warning for warning in texts(found.notes))
 
 
 @pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf")])

@@ -11,6 +11,7 @@ from fold_builder import PROVENANCE, model_of
 from wavetank.model.document.model import Model, own_phases
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
+from wavetank.notes import texts
 from wavetank.trace.importers.libdarshan import open_log
 from wavetank.trace.open import open_trace
 from wavetank.trace.schema import Level
@@ -26,7 +27,7 @@ def model_of_log(name: str) -> Model:
 def test_bt_io_comes_out_of_a_darshan_log_as_out_of_a_trace() -> None:
     # A log counts no communication: the writes are one phase there, and so they are in a trace that is not split.
     found = model_of_log("bt.W.4.mpi_io_full.darshan")
-    assert any("counts no communication" in warning for warning in found.warnings)
+    assert any("counts no communication" in warning for warning in texts(found.notes))
     events, views = bt_io(24, 4)
     traced = model_of(events, Rules(split_at_communication={}), views=views)
     own = own_phases(found)
@@ -81,7 +82,7 @@ def test_offsets_that_darshan_does_not_know_are_unknown() -> None:
     own = [phase for phase in found.phases if phase.level == "mpiio" and phase.collective]
     assert own
     assert all(offset.function == "unknown" for phase in own for offset in phase.offset)
-    assert any("at which offsets" in warning for warning in found.warnings)
+    assert any("at which offsets" in warning for warning in texts(found.notes))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_s3d_io_is_a_header_of_rank_0_and_four_collective_writes_a_file(
         for phase in own
     ] == [header, *fields] * 5  # fmt: skip
     assert not any(phase.collective_unknown for phase in own)
-    assert any("Darshan does not record it" in warning for warning in found.warnings)
+    assert any("Darshan does not record it" in warning for warning in texts(found.notes))
     # Rank 0 wrote for all, in one request each.
     assert {(r.ranks, r.n_operations) for r in found.relations} == {((0,), 1)}
     sizes = [phase.ph_weight for phase in own]

@@ -9,6 +9,7 @@ from fold_builder import Event, fold_table, model_of
 from wavetank.model.rules import Rules
 from wavetank.model.tables.model_tables import model_tables
 from wavetank.model.work_limits import WorkLimits
+from wavetank.notes import texts
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import FoldTable, Level
 
@@ -72,7 +73,7 @@ def test_a_collective_phase_names_its_aggregators_and_their_requests() -> None:
 def test_files_that_only_the_mpi_library_uses_are_left_out_and_named() -> None:
     model = model_of(collective_run())
     assert [file.file_name for file in model.files] == ["/scratch/file0"]
-    assert any("file1" in warning and "left out" in warning for warning in model.warnings)
+    assert any("file1" in warning and "left out" in warning for warning in texts(model.notes))
 
 
 def test_programs_hold_no_calls_of_the_mpi_librarys() -> None:
@@ -91,7 +92,9 @@ def test_one_level_can_be_modelled_alone() -> None:
 
 def test_posix_operations_beside_mpi_io_are_told() -> None:
     events = [*collective_run(1), Event(0, "pwrite", 0, 0, 64, start_ns=10_000)]
-    assert any("beside it: 1 POSIX operations" in warning for warning in model_of(events).warnings)
+    assert any(
+        "beside it: 1 POSIX operations" in warning for warning in texts(model_of(events).notes)
+    )
 
 
 def test_the_level_below_tells_how_far_a_file_reaches_where_the_view_is_not_known() -> None:
@@ -184,7 +187,7 @@ def test_calls_in_folded_loops_are_told_by_ticks(rotated: bool) -> None:
     (relation,) = model.relations
     assert (relation.ph_id, relation.below, relation.ranks) == (1, 2, (0,))
     assert (relation.n_operations, relation.moved) == (50, 50_000)
-    assert not model.warnings
+    assert not texts(model.notes)
 
 
 def test_the_level_below_tells_how_far_a_file_reaches_where_offsets_are_not_known() -> None:

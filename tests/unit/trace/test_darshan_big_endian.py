@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from wavetank.notes import texts
 from wavetank.trace.importers import darshan_header
 from wavetank.trace.importers.dxt import RECORD, SEGMENT
 from wavetank.trace.open import open_trace
@@ -93,7 +94,7 @@ def told(trace: Trace) -> tuple[object, ...]:
     )
     return (
         trace.command, trace.n_ranks, trace.started_utc, trace.ranks, trace.files, trace.levels,
-        [column.tolist() for column in columns], tuple(trace.counters), trace.warnings, trace.lost,
+        [column.tolist() for column in columns], tuple(trace.counters), texts(trace.notes), texts(trace.notes, "lost"),
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from wavetank.errors import TraceError
+from wavetank.notes import texts
 from wavetank.trace.events import unfold
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
@@ -143,7 +144,7 @@ def test_datacrumbs_system_calls_are_read_as_far_as_they_tell(
     ]  # fmt: skip
     assert trace.ranks[0].pid == 7  # "tid" is the process
     assert trace.folds.busy_ns[0] == 3000 and trace.folds.start_ns[1] == 10_000
-    assert any("neither offsets, flags" in warning for warning in trace.warnings)
+    assert any("neither offsets, flags" in warning for warning in texts(trace.notes))
 
 
 def test_what_datacrumbs_cannot_name_is_said(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ def test_what_datacrumbs_cannot_name_is_said(tmp_path: Path) -> None:
         tmp_path, NAMES[of_2026], relative, of_2026(1, "read"), of_2026(2, "read", '"fhash":78,"size":4'),
         of_2026(3, "write", '"size":4'),
     )  # fmt: skip
-    warnings = open_trace(log).warnings
+    warnings = texts(open_trace(log).notes)
     assert any("1 operation(s) are on files" in warning for warning in warnings)
     assert any("1 operation(s) name no file" in warning for warning in warnings)
     unnamed = written(tmp_path, of_2026(1, "read", '"size":4'), of_2026(2, "write", '"size":4'))
@@ -199,7 +200,7 @@ def test_a_folder_of_logs_is_one_run_with_mpis_ranks(tmp_path: Path) -> None:
         ("node-h1", 9),
         ("node-h1", 7),
     ]
-    assert any("with MPI's number" in warning for warning in trace.warnings)
+    assert any("with MPI's number" in warning for warning in texts(trace.notes))
 
 
 def test_a_folder_with_other_files_is_none_of_dftracers(tmp_path: Path) -> None:
@@ -213,4 +214,4 @@ def test_lines_that_are_cut_short_are_counted(tmp_path: Path) -> None:
     log.write_text((one_process(7, None) + one_process(7, None))[:-30])
     trace = open_trace(log)
     assert len(unfold(trace.folds)) == 1
-    assert any("1 line(s) are cut short" in warning for warning in trace.warnings)
+    assert any("1 line(s) are cut short" in warning for warning in texts(trace.notes))

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from wavetank.errors import TraceError
+from wavetank.notes import texts
 from wavetank.trace.events import unfold
 from wavetank.trace.importers.recorder_calls import refuse_rounded
 from wavetank.trace.importers.recorder_format import RankCalls, Signature
@@ -76,7 +77,7 @@ def test_the_programs_calls_come_back_with_sizes_and_places(kind: str) -> None:
     assert kind_of(SAMPLES / kind) == "recorder"
     trace = open_trace(SAMPLES / kind)
     assert_known_calls(trace)
-    assert trace.levels == (Level.POSIX, Level.MPIIO) and not trace.lost
+    assert trace.levels == (Level.POSIX, Level.MPIIO) and not texts(trace.notes, "lost")
 
 
 def test_communication_is_an_order_between_its_ranks() -> None:
@@ -91,16 +92,16 @@ def test_communication_is_an_order_between_its_ranks() -> None:
 
 
 def test_what_is_not_told_is_said(tmp_path: Path) -> None:
-    assert any("no results" in w for w in open_trace(SAMPLES / "merged").warnings)
-    within = open_trace(SAMPLES / "within").warnings
+    assert any("no results" in w for w in texts(open_trace(SAMPLES / "merged").notes))
+    within = texts(open_trace(SAMPLES / "within").notes)
     assert any("distances" in warning for warning in within)
     folder = copied("merged", tmp_path)
     switch(folder, 1, on=False)
-    assert any("RECORDER_MPI_TRACING=1" in warning for warning in open_trace(folder).warnings)
+    assert any("RECORDER_MPI_TRACING=1" in warning for warning in texts(open_trace(folder).notes))
     switch(folder, 2, on=False)
     trace = open_trace(folder)
     assert trace.levels == (Level.POSIX,)
-    assert any("tracing of MPI-IO was off" in warning for warning in trace.warnings)
+    assert any("tracing of MPI-IO was off" in warning for warning in texts(trace.notes))
 
 
 # The layouts of other versions, made from a folder of 3.0.0 as tools/reader.c of Recorder reads them.
@@ -240,7 +241,9 @@ def test_each_file_that_is_missing_or_cut_short_is_named(
         except TraceError as error:
             assert str(folder) in str(error)
         else:  # times that are not packed end where the file does
-            assert name == "recorder.ts" and any("no times" in what for what in trace.lost)
+            assert name == "recorder.ts" and any(
+                "no times" in what for what in texts(trace.notes, "lost")
+            )
 
 
 @pytest.mark.parametrize("layout", ["", *LAYOUTS])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from wavetank.errors import TraceError
+from wavetank.notes import texts
 from wavetank.trace.events import Events, unfold
 from wavetank.trace.importers.positions import LOST, follow
 from wavetank.trace.importers.recorder_format import read_folder
@@ -74,8 +75,10 @@ def test_both_ranks_meet_in_the_barrier(sample: Path) -> None:
 
 def test_what_recorder_does_not_keep_is_said(sample: Path) -> None:
     trace = open_trace(sample)
-    assert any("no results" in sentence for sentence in trace.untold)
-    assert set(trace.untold) < set(trace.warnings)  # the clocks are no matter of the operations
+    assert any("no results" in sentence for sentence in texts(trace.notes, "unrecorded"))
+    assert set(texts(trace.notes, "unrecorded")) < set(
+        texts(trace.notes)
+    )  # the clocks are no matter of the operations
 
 
 def test_a_merged_grammar_stands_for_the_same_calls_as_one_a_rank() -> None:
@@ -110,7 +113,7 @@ def test_files_that_are_cut_short_are_refused_or_said_to_lack_calls(
     except TraceError as error:
         assert str(folder) in str(error)
         return
-    assert name == "0.ts" and any("rank 0" in what for what in trace.lost)
+    assert name == "0.ts" and any("rank 0" in what for what in texts(trace.notes, "lost"))
 
 
 def test_random_damage_never_is_anything_but_a_trace_error(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 from waiting import HANG_S
 from wavetank.errors import TraceError
+from wavetank.notes import texts
 from wavetank.trace.events import unfold
 from wavetank.trace.importers.strace_arguments import unescaped
 from wavetank.trace.open import kind_of, open_trace
@@ -176,7 +177,7 @@ def test_files_are_followed_without_their_paths_where_opens_name_them(tmp_path: 
     ]
     log = written(tmp_path, [f"7 170000000{i}.000001 {call}" for i, call in enumerate(calls)])
     assert shown(log) == KNOWN
-    assert not any("left out" in warning for warning in open_trace(log).warnings)
+    assert not any("left out" in warning for warning in texts(open_trace(log).notes))
 
 
 def test_calls_whose_files_nothing_names_are_said(tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ def test_calls_whose_files_nothing_names_are_said(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"names no file of 2 calls.*-y"):
         open_trace(written(tmp_path, [f"7 1700000000.1 {call}" for call in calls]))
     log = written(tmp_path, [f"7 1700000000.1 {call}" for call in (*calls, *PLAIN)])
-    (said,) = [w for w in open_trace(log).warnings if "does not name their files" in w]
+    (said,) = [w for w in texts(open_trace(log).notes) if "does not name their files" in w]
     assert said.startswith("2 call(s)")
 
 
@@ -196,7 +197,7 @@ def test_requests_that_strace_does_not_show_are_said(tmp_path: Path) -> None:
         "io_uring_enter(5<anon_inode:[io_uring]>, 3, 1, IORING_ENTER_GETEVENTS, NULL, 8) = 3",
         "io_submit(0x7f0000000000, 2, [...]) = 2",
     ]
-    warnings = open_trace(written(tmp_path, [f"7 1700000000.1 {c}" for c in calls])).warnings
+    warnings = texts(open_trace(written(tmp_path, [f"7 1700000000.1 {c}" for c in calls])).notes)
     assert any("11 request(s) by io_uring_enter" in warning for warning in warnings)
     assert any("2 request(s) by io_submit" in warning for warning in warnings)
 
@@ -215,7 +216,7 @@ def test_halves_of_calls_are_joined_in_every_place(tmp_path: Path) -> None:
     trace = open_trace(written(tmp_path, lines))
     assert rows(trace) == [("open", 0, 0), ("copy_file_range", 100, 0)]
     assert rows(trace, "/data/y") == [("open", 0, 0), ("copy_file_range_to", 100, 0)]
-    assert any("1 call(s) have only one half" in warning for warning in trace.warnings)
+    assert any("1 call(s) have only one half" in warning for warning in texts(trace.notes))
 
 
 def test_a_threads_execve_goes_on_under_the_process(tmp_path: Path) -> None:
@@ -228,7 +229,7 @@ def test_a_threads_execve_goes_on_under_the_process(tmp_path: Path) -> None:
     ]
     trace = open_trace(written(tmp_path, lines))
     assert trace.command == ("app", "-v") and rows(trace) == KNOWN
-    assert not any("half" in warning for warning in trace.warnings)
+    assert not any("half" in warning for warning in texts(trace.notes))
 
 
 def test_a_child_in_a_namespace_of_its_own_is_known_by_straces_number(tmp_path: Path) -> None:
@@ -246,9 +247,9 @@ def test_calls_without_a_result_are_said(tmp_path: Path) -> None:
     again = '7 1700000001.0 read(3</data/x>, 0x7f, 8) = ? ERESTARTSYS (To be restarted if SA_RESTART is set)'  # fmt: skip
     ends = "7 1700000001.1 exit_group(0) = ?"
     lost = "7 1700000001.2 write(3</data/x>, 0x7f, 8) = ? <unavailable>"
-    warnings = open_trace(written(tmp_path, [*lines, again, ends])).warnings
+    warnings = texts(open_trace(written(tmp_path, [*lines, again, ends])).notes)
     assert not any("no result" in warning for warning in warnings)
-    warnings = open_trace(written(tmp_path, [*lines, again, lost, ends])).warnings
+    warnings = texts(open_trace(written(tmp_path, [*lines, again, lost, ends])).notes)
     assert any("1 call(s) have no result" in warning for warning in warnings)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from waiting import HANG_S
 from wavetank.errors import TraceError
+from wavetank.notes import texts
 from wavetank.trace.events import unfold
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
@@ -78,12 +79,12 @@ def test_the_reason_is_told_why_a_place_is_not_known(tmp_path: Path) -> None:
         "1 call(s) have no offset: they append, or go on behind what was appended, and the log does not tell how large "
         "their files were"
     )
-    assert open_trace(written(tmp_path)).untold == (appends,)
+    assert texts(open_trace(written(tmp_path)).notes, "unrecorded") == (appends,)
     before = "2 call(s) have no offset: their files were open before strace began"
     # Without the opens of "new" its two writes are to a file that was open before.
     attached = "".join(line for line in lines if '"new"' not in line)
-    assert open_trace(written(tmp_path, attached)).untold == (before, appends)
-    assert open_trace(written(tmp_path, "".join(lines[:7]))).untold == ()
+    assert texts(open_trace(written(tmp_path, attached)).notes, "unrecorded") == (before, appends)
+    assert texts(open_trace(written(tmp_path, "".join(lines[:7]))).notes, "unrecorded") == ()
 
 
 # strace 6.1 -f -ttt -y -T of: open n, write 3 B, rename n to m and the folder too, write 3 B, fork, write 3 B in the child
@@ -102,7 +103,7 @@ def test_a_file_that_is_renamed_while_it_is_open_keeps_its_position(tmp_path: Pa
     path = written(tmp_path, RENAMED)
     found = [(file, at) for call, file, at, _ in operations(path) if call == "write"]
     assert found == [("n", 0), ("m", 3), ("m", 6)]
-    assert open_trace(path).untold == ()
+    assert texts(open_trace(path).notes, "unrecorded") == ()
 
 
 def test_octal_results_are_read(tmp_path: Path) -> None:
@@ -150,7 +151,7 @@ def test_a_packed_log_that_is_cut_short_keeps_what_came_before(tmp_path: Path) -
     (tmp_path / "log.gz").write_bytes(packed[: len(packed) // 2])
     trace = open_trace(tmp_path / "log.gz")
     assert 1000 < int(trace.folds.count.sum()) < 50_000
-    assert any("cut short" in warning for warning in trace.warnings)
+    assert any("cut short" in warning for warning in texts(trace.notes))
 
 
 def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from waiting import HANG_S
+from wavetank.notes import texts
 from wavetank.trace.events import unfold
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS
@@ -49,7 +50,7 @@ def test_ranks_have_the_numbers_of_their_environment(tmp_path: Path, name: str) 
     trace = open_trace(written(tmp_path / "log", log_of({70: 2, 71: 0, 72: 1}, name)))
     assert places(trace) == {0: [0], 1: [100], 2: [200]}
     assert [facts.pid for facts in trace.ranks] == [71, 72, 70]
-    assert any(f"by {name}_RANK in the environment" in said for said in trace.warnings)
+    assert any(f"by {name}_RANK in the environment" in said for said in texts(trace.notes))
 
 
 def test_a_launcher_and_what_ranks_start_come_after_the_ranks(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_a_launcher_and_what_ranks_start_come_after_the_ranks(tmp_path: Path) ->
     trace = open_trace(written(tmp_path / "log", text))
     assert [facts.pid for facts in trace.ranks] == [71, 70, 60, 80]
     assert [facts.of_launcher for facts in trace.ranks] == [True, True, False, False]
-    assert any("2 process(es) that are no MPI ranks" in said for said in trace.warnings)
+    assert any("2 process(es) that are no MPI ranks" in said for said in texts(trace.notes))
 
 
 def test_ranks_that_are_not_in_the_log_are_counted_and_said(tmp_path: Path) -> None:
@@ -72,7 +73,7 @@ def test_ranks_that_are_not_in_the_log_are_counted_and_said(tmp_path: Path) -> N
     )
     trace = open_trace(written(tmp_path / "log", text + WRITTEN.format(pid=70, at=1, offset=7)))
     assert (trace.n_ranks, places(trace)) == (4, {2: [7]})
-    assert any("of 4 MPI ranks 3 are not in the log" in said for said in trace.warnings)
+    assert any("of 4 MPI ranks 3 are not in the log" in said for said in texts(trace.notes))
 
 
 def test_without_an_environment_it_says_that_ranks_are_not_known(tmp_path: Path) -> None:
@@ -80,7 +81,7 @@ def test_without_an_environment_it_says_that_ranks_are_not_known(tmp_path: Path)
     trace = open_trace(written(tmp_path / "log", text))
     assert places(trace) == {0: [9], 1: [8]}
     assert any(
-        "which of them is which MPI rank is not in the log" in said for said in trace.warnings
+        "which of them is which MPI rank is not in the log" in said for said in texts(trace.notes)
     )
 
 
@@ -98,7 +99,7 @@ def test_a_folder_of_logs_of_each_rank_is_one_run(tmp_path: Path) -> None:
     assert kind_of(folder) == "strace"
     trace = open_trace(folder)
     assert places(trace) == {rank: [rank] for rank in range(11)}
-    assert any("by the names of the logs" in said for said in trace.warnings)
+    assert any("by the names of the logs" in said for said in texts(trace.notes))
     # All times are since the first operation of all, that of rank 10.
     assert int(trace.folds.start_ns[trace.folds.rank == 0][0]) == 10_000
 
@@ -106,7 +107,7 @@ def test_a_folder_of_logs_of_each_rank_is_one_run(tmp_path: Path) -> None:
 def test_one_log_of_several_keeps_its_rank_and_names_the_others(tmp_path: Path) -> None:
     trace = open_trace(logs_of_ranks(tmp_path / "logs") / "out.3")
     assert (trace.n_ranks, places(trace)) == (11, {3: [3]})
-    assert any("out.3 is one of 11 logs" in said for said in trace.warnings)
+    assert any("out.3 is one of 11 logs" in said for said in texts(trace.notes))
 
 
 def test_calls_of_a_thread_before_its_start_came_back_are_the_processs(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from wavetank.errors import TraceError
+from wavetank.notes import texts
 from wavetank.trace.events import unfold
 from wavetank.trace.importers import strace
 from wavetank.trace.open import kind_of, open_trace
@@ -52,7 +53,7 @@ def test_segments_with_a_thread_are_read_although_the_library_refuses_them() -> 
     for rank in range(4):
         writes = (events.op == OPS_BY_NAME["MPI_File_write_at_all"].code) & (events.rank == rank)
         assert events.size[writes].tolist() == [17_280] * 12
-    assert not any("no DXT" in warning for warning in trace.warnings)
+    assert not any("no DXT" in warning for warning in texts(trace.notes))
 
 
 @darshan
@@ -88,7 +89,9 @@ def test_offsets_that_darshan_does_not_know_are_unknown_and_said_to_be() -> None
     # Rank 0 writes each file's header alone: one POSIX write inside of the call, at 0.
     alone = events.op == OPS_BY_NAME["MPI_File_write_at"].code
     assert events.offset[alone].tolist() == [0] * 5
-    assert any("offsets of MPI-IO operations are unknown" in warning for warning in trace.warnings)
+    assert any(
+        "offsets of MPI-IO operations are unknown" in warning for warning in texts(trace.notes)
+    )
     sizes = events.size[(events.rank == 1) & together]
     for size in (1_408_000, 384_000, 128_000):
         assert size in sizes
@@ -139,7 +142,7 @@ def test_a_log_that_is_cut_short_is_an_error_and_never_a_crash(tmp_path: Path, k
         trace = open_trace(cut)
     except TraceError:
         return
-    assert trace.warnings or len(trace.folds) == 8
+    assert texts(trace.notes) or len(trace.folds) == 8
 
 
 STRACE = """\
@@ -274,4 +277,4 @@ def test_dftracer_cut_in_the_middle_keeps_what_came_before(tmp_path: Path) -> No
     log.write_bytes(packed[:-20])
     trace = open_trace(log)
     assert len(unfold(trace.folds)) > 6
-    assert any("cut short" in warning for warning in trace.warnings)
+    assert any("cut short" in warning for warning in texts(trace.notes))

@@ -19,6 +19,7 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, Refused
 from wavetank.kernel.document.operations import totals
 from wavetank.model.document.phase import Phase, Run
+from wavetank.notes import Note, note
 
 ENGINES = {
     "read": "sync", "write": "sync", "readv": "vsync", "writev": "vsync",
@@ -28,7 +29,9 @@ ENGINES = {
 
 _LARGEST_SEED = 2**62
 _RANDOM = "random, within the same bytes as the application's, in an order of fio's own."
-_ALWAYS = "Ranks meet only where a job waits for all before it; pauses are left out."
+_ALWAYS = note(
+    "omitted", "order", "Ranks meet only where a job waits for all before it; pauses are left out."
+)
 
 
 @dataclass(frozen=True)
@@ -124,12 +127,12 @@ class FioPlan:
 
     Attributes:
         jobs: in the order of the job file.
-        not_reproduced: by phase, a sentence each.
+        not_reproduced: by phase.
         refused: phases that fio cannot express.
     """
 
     jobs: tuple[FioJob, ...]
-    not_reproduced: dict[int, tuple[str, ...]]
+    not_reproduced: dict[int, Notes]
     refused: tuple[Refused, ...]
 
     def flushed(self) -> FioPlan:
@@ -178,7 +181,7 @@ def fio_plan(kernel: Kernel) -> FioPlan:
     names = {file.file_id: file.name for file in kernel.files}
     files = {file.file_id: file for file in kernel.files}
     jobs: list[FioJob] = []
-    notes: dict[int, tuple[str, ...]] = {}
+    notes: dict[int, Notes] = {}
     refused: list[Refused] = []
     before: list[Group] = []
     synced = SyncedWrites(kernel)
@@ -226,19 +229,27 @@ def _synced(jobs: Sequence[FioJob], syncs: Syncs) -> tuple[list[FioJob], Notes]:
     notes = []
     n = sum(job.n_syncs for job in made)
     if n != syncs.n:
-        notes.append(f"The application syncs {syncs.n} times, fio {n} times.")
+        notes.append(
+            note("replaced", "syncs", f"The application syncs {syncs.n} times, fio {n} times.")
+        )
     if "fdatasync" in syncs.names and any(job.flush for job in made):
-        notes.append("The fdatasync after the last write becomes fsync (end_fsync=1).")
+        notes.append(
+            note(
+                "replaced",
+                "syncs",
+                "The fdatasync after the last write becomes fsync (end_fsync=1).",
+            )
+        )
     return made, tuple(notes)
 
 
 def _approximated(
     phase: Phase, group: Group, name: str, reason: str, waits: bool
-) -> tuple[list[FioJob], list[str]]:
+) -> tuple[list[FioJob], list[Note]]:
     """Jobs of equal operations for each direction of a phase that fio cannot express; and what is approximate."""
     means = mean_operations(group)
     jobs: list[FioJob] = []
-    notes: list[str] = []
+    notes: list[Note] = []
     for number, mean in enumerate(means):
         engine = ENGINES.get(phase.pattern[0].iop_type, "psync")
         made = [
@@ -259,7 +270,7 @@ def _approximated(
             offsets=_RANDOM if mean.random else IN_ORDER,
         )
     if phase.level == "mpiio":
-        notes.append("MPI-IO calls become pread and pwrite.")
+        notes.append(note("replaced", "calls", "MPI-IO calls become pread and pwrite."))
     return jobs, [*dict.fromkeys(notes), _ALWAYS]
 
 
@@ -308,8 +319,12 @@ def _job(phase: Phase, rank: int, name: str, runs: Sequence[Run], waits: bool) -
     )  # fmt: skip
 
 
-def _notes(group: Group, jobs: Sequence[FioJob]) -> Iterator[str]:
+def _notes(group: Group, jobs: Sequence[FioJob]) -> Iterator[Note]:
     yield from differences(group, [job.operations() for job in jobs])
     if sum(group.phases[0].metadata_ops.values()):
-        yield "Calls that move no data (open, close, seek, ...) become fio's own open and close."
+        yield note(
+            "replaced",
+            "metadata",
+            "Calls that move no data (open, close, seek, ...) become fio's own open and close.",
+        )
     yield _ALWAYS

@@ -1,7 +1,7 @@
 """Phases as benchmarks see them: groups that one run of a benchmark stands for, and how far it falls short.
 
 What the writers share: which phases go together, which cannot be expressed by request size, count and
-stride at all, and sentences on every difference between a benchmark's operations and the model's.
+stride at all, and notes on every difference between a benchmark's operations and the model's.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 
 from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.kernel.document.operations import (
+    Totals,
     fewest,
     first_difference,
     member_runs,
@@ -20,6 +21,7 @@ from wavetank.kernel.document.operations import (
     totals,
 )
 from wavetank.model.document.phase import ListedOffsets, Phase, Run, Series
+from wavetank.notes import Note, note
 
 _MANY = 1000  # runs that are counted before each becomes an object
 _REGULAR = 2  # runs that may be regular operations, the last of them short
@@ -257,7 +259,22 @@ def _common_start(names: Sequence[str]) -> str:
     return first[:n]
 
 
-def differences(group: Group, theirs: Sequence[Sequence[Run]]) -> Iterator[str]:
+def approximate(reason: str) -> Note:
+    """That a line only comes near its phases, and why."""
+    return note("replaced", "layout", "Approximate, because {reason}.", reason=reason)
+
+
+def changed(ours: Totals, theirs: Totals) -> Iterator[Note]:
+    """Where a benchmark's operations and bytes are others than the application's."""
+    for name in ("operations", "bytes"):
+        before, after = getattr(ours, name), getattr(theirs, name)
+        if before != after:
+            text = name.capitalize() + ": {before} become {after} ({percent:+.3f} %)."
+            percent = 100 * (after - before) / before
+            yield note("replaced", name, text, before=before, after=after, percent=percent)
+
+
+def differences(group: Group, theirs: Sequence[Sequence[Run]]) -> Iterator[Note]:
     """What a benchmark's operations are and the model's are not.
 
     Args:
@@ -267,17 +284,13 @@ def differences(group: Group, theirs: Sequence[Sequence[Run]]) -> Iterator[str]:
     ranks = group.ranks()
     models = [group.runs(rank) or [] for rank in ranks]
     iors = theirs
-    model_total = totals(run for runs in models for run in runs)
-    ior_total = totals(run for runs in iors for run in runs)
-    if model_total.operations != ior_total.operations:
-        yield f"Operations: {model_total.operations} become {ior_total.operations}."
-    if model_total.bytes != ior_total.bytes:
-        percent = 100 * (ior_total.bytes - model_total.bytes) / model_total.bytes
-        yield f"Bytes: {model_total.bytes} become {ior_total.bytes} ({percent:+.3f} %)."
+    ours, made = (totals(run for runs in each for run in runs) for each in (models, iors))
+    yield from changed(ours, made)
     short = [runs[-1] for runs in models if is_short(runs[-1])]
     if short:
         last = short[0].moved - (short[0].count - 1) * short[0].rs
-        yield f"The last operation, which moves {last} bytes only, is a whole one or missing."
+        text = "The last operation, which moves {last} bytes only, is a whole one or missing."
+        yield note("replaced", "last operation", text, last=last)
     different = [
         (rank, first)
         for rank, model, line in zip(ranks, models, iors, strict=True)
@@ -288,10 +301,9 @@ def differences(group: Group, theirs: Sequence[Sequence[Run]]) -> Iterator[str]:
         where = (
             "" if len(ranks) == 1 else f" on {len(different)} of {len(ranks)} ranks, as rank {rank}"
         )
-        yield (
-            f"Offsets{where}: {_layout(models[ranks.index(rank)])} becomes "
-            f"{_layout(iors[ranks.index(rank)])}."
-        )
+        at = ranks.index(rank)
+        text = f"Offsets{where}: {_layout(models[at])} becomes {_layout(iors[at])}."
+        yield note("replaced", "offsets", text)
 
 
 def _same_layout(model: Sequence[Run], line: Sequence[Run]) -> bool:

@@ -17,6 +17,7 @@ from functools import partial
 from wavetank.errors import KernelError
 from wavetank.kernel.benchmarks.groups import (
     Group,
+    approximate,
     differences,
     in_a_folder,
     other_places,
@@ -37,6 +38,7 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import IorLine, Kernel, Refused
 from wavetank.kernel.document.operations import first_difference, totals
 from wavetank.model.document.phase import Run, Series
+from wavetank.notes import Note, note
 
 SEED = 1
 """Of random offsets (-z), of every line: a file is read in the order in which it was written."""
@@ -253,7 +255,7 @@ def _expressed(group: Group) -> tuple[list[_Line], str | None]:
     reason = other_places(group, theirs, parameters.transfer)
     notes = tuple(_rounding(group, parameters))
     if reason is not None:
-        notes = (f"Approximate, because {reason}.", *notes)
+        notes = (approximate(reason), *notes)
     return [(parameters, notes)], reason
 
 
@@ -373,8 +375,9 @@ def ior_parameters(group: Group) -> IorParameters:
     )
 
 
-def _rounding(group: Group, ior: IorParameters) -> Iterator[str]:
+def _rounding(group: Group, ior: IorParameters) -> Iterator[Note]:
     rs = group.phases[0].pattern[0].rs
     if ior.transfer != rs:
-        yield f"Request size {rs} becomes {ior.transfer}: IOR's must be a multiple of {TRANSFER_UNIT} bytes."
+        text = f"Request size {rs} becomes {ior.transfer}: IOR's must be a multiple of {TRANSFER_UNIT} bytes."
+        yield note("replaced", "request size", text)
     yield from differences(group, [ior.operations(task) for task in range(ior.n_tasks)])

@@ -13,15 +13,16 @@ from typing import TypeVar
 
 import numpy as np
 
-from wavetank.kernel.benchmarks.groups import Group, phase_groups
+from wavetank.kernel.benchmarks.groups import Group, approximate, changed, phase_groups
 from wavetank.kernel.benchmarks.random_groups import LOOKED_AT, joined_at_random, lie_at_random
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.operations import Totals, member_runs, totals
 from wavetank.model.document.phase import Phase, Run, Series
+from wavetank.notes import Note, note
 
 P = TypeVar("P")  # a benchmark's parameters
-Notes = tuple[str, ...]
+Notes = tuple[Note, ...]
 """What a benchmark's line does not reproduce."""
 IN_ORDER = "each rank's operations lie one after another, and not where the application's lie."
 
@@ -53,7 +54,7 @@ class MeanOperations:
 
     def notes(
         self, reason: str, kernel: Totals, size: int, *, alternates: bool, offsets: str = IN_ORDER
-    ) -> Iterator[str]:
+    ) -> Iterator[Note]:
         """What of the application is approximate, and by how much.
 
         Args:
@@ -63,21 +64,22 @@ class MeanOperations:
             alternates: whether the application does both directions in turns.
             offsets: where the benchmark's operations lie.
         """
-        yield f"Approximate, because {reason}."
-        if self.model.operations != kernel.operations:
-            yield f"Operations: {_changed(self.model.operations, kernel.operations)}."
-        if self.model.bytes != kernel.bytes:
-            yield f"Bytes: {_changed(self.model.bytes, kernel.bytes)}."
+        yield approximate(reason)
+        yield from changed(self.model, kernel)
         if (self.smallest, self.largest) != (size, size):
             sizes = (
                 str(self.smallest)
                 if self.smallest == self.largest
                 else f"{self.smallest} to {self.largest}"
             )
-            yield f"Request size {sizes} becomes {size}."
-        yield f"Offsets: {offsets}"
+            yield note("replaced", "request size", f"Request size {sizes} becomes {size}.")
+        yield note("replaced", "offsets", f"Offsets: {offsets}")
         if alternates:
-            yield "Reads and writes, which the application does in turns, become all of one kind and then all of the other."
+            yield note(
+                "replaced",
+                "order",
+                "Reads and writes, which the application does in turns, become all of one kind and then all of the other.",
+            )
 
 
 def expressed(
@@ -163,7 +165,3 @@ def _lowest(run: Run) -> int:
 
 def _highest(run: Run) -> int:
     return max(run.offset, run.offset + (run.count - 1) * run.disp) + run.rs
-
-
-def _changed(ours: int, theirs: int) -> str:
-    return f"{ours} become {theirs} ({100 * (theirs - ours) / ours:+.3f} %)"

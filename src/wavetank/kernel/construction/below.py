@@ -1,6 +1,6 @@
 """Models whose MPI-IO calls have no places: Darshan on Open MPI records none. The POSIX calls below them have.
 
-Reads such a model's log again; leaves a model of its POSIX level, and the sentence that says so.
+Reads such a model's log again; leaves a model of its POSIX level, and the note that says so.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from wavetank.document import provenance, sha256_of
 from wavetank.errors import KernelError
-from wavetank.kernel.construction.places import SENTENCE
+from wavetank.kernel.construction.places import BELOW
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
@@ -34,10 +34,8 @@ def model_below(model: Model) -> Model:
         )
     rules = Rules(levels=(Level.POSIX,))
     below = extract_model(open_trace(path), provenance([path]), rules, name=model.application)
-    return below.model_copy(update={"warnings": (SENTENCE, *below.warnings)})
+    return below.model_copy(update={"notes": (BELOW, *below.notes)})
 
 
 def _remedy(log: str) -> str:
-    return (
-        f"{SENTENCE}. Make a model of them: wavetank model {log} --levels posix -o posix.model.json"
-    )
+    return f"{BELOW}. Make a model of them: wavetank model {log} --levels posix -o posix.model.json"

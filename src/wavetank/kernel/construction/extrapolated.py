@@ -9,11 +9,12 @@ from wavetank.errors import KernelError
 from wavetank.model.document.extrapolation import Extrapolation, NotExtrapolated
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Phase, UnknownOffsets
+from wavetank.notes import Note, note
 from wavetank.tables.words import ranks_text
 
 
-def performable(model: Model, approximate: bool) -> tuple[Model, tuple[str, ...]]:
-    """The model that a kernel can perform, and sentences on what stands in for what is not known.
+def performable(model: Model, approximate: bool) -> tuple[Model, tuple[Note, ...]]:
+    """The model that a kernel can perform, and notes on what stands in for what is not known.
 
     Args:
         model: any; one that is not extrapolated is given back as it is.
@@ -31,7 +32,7 @@ def performable(model: Model, approximate: bool) -> tuple[Model, tuple[str, ...]
     if not approximate:
         raise KernelError(_refusal(extrapolation))
     reasons = {ph_id: one.reason for one in missing for ph_id in one.ph_ids}
-    return _stood_in(model, reasons), tuple(_sentence(one) for one in missing)
+    return _stood_in(model, reasons), tuple(map(_note, missing))
 
 
 def _refusal(extrapolation: Extrapolation) -> str:
@@ -52,13 +53,15 @@ def _what(one: NotExtrapolated) -> str:
     return f"phase {ranks_text(one.ph_ids)}" if one.ph_ids else one.what
 
 
-def _sentence(one: NotExtrapolated) -> str:
+def _note(one: NotExtrapolated) -> Note:
     if one.ph_ids:
-        return (
-            f"Where phase {ranks_text(one.ph_ids)} lies in the file is not extrapolated ({one.reason}): the ranks are placed "
-            "side by side, rank * rs within each repetition, one phase after another."
+        text = (
+            "Where phase {phases} lies in the file is not extrapolated ({reason}): the ranks are placed side by side, rank * rs "
+            "within each repetition, one phase after another."
         )
-    return f"Left out, because it is not extrapolated: {one.what} ({one.reason})."
+        return note("replaced", "offsets", text, phases=ranks_text(one.ph_ids), reason=one.reason)
+    text = "Left out, because it is not extrapolated: {what} ({reason})."
+    return note("omitted", "operations", text, what=one.what, reason=one.reason)
 
 
 def _stood_in(model: Model, reasons: Mapping[int, str]) -> Model:

@@ -1,4 +1,4 @@
-"""Model -> Kernel: what the replay performs, and sentences on everything that it does not."""
+"""Model -> Kernel: what the replay performs, and notes on everything that it does not."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from wavetank.kernel.files.tree_names import folders_of
 from wavetank.kernel.ordering.waits import find_waits
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import Program
+from wavetank.notes import note, notes_of, of_kinds
 from wavetank.tables.words import listed
 
 _WAITS = (
-    "Ranks work on what other ranks wrote or opened before, with no collective between (phases of which that holds: {}). How the "
+    "Ranks work on what other ranks wrote or opened before, with no collective between (phases of which that holds: {phases}). How the "
     "application ordered them is not in the model; the replay lets the later one wait until the earlier one is done."
 )
 
@@ -80,16 +81,15 @@ def make_kernel(
         communicators=model.communicators,
         programs=tuple(programs),
         capacity_bytes=capacity_bytes(touched, files, programs),
-        not_reproduced=(
+        notes=(
             *doubts_of(model),
-            *model.library_calls,
+            *of_kinds(model.notes, "library"),
             *stood_in,
-            *selection.not_reproduced(),
-            *of_names,
-            *of_listings,
-            *_without_holes(files, programs),
+            *selection.notes(),
+            *notes_of("replaced", "file names", of_names),
+            *notes_of("replaced", "directories", of_listings),
+            *notes_of("replaced", "holes", _without_holes(files, programs)),
         ),
-        doubts=doubts_of(model),
         approximate=approximate,
         extrapolation=model.extrapolation,
         approximation=model.approximation,
@@ -97,9 +97,8 @@ def make_kernel(
     )
     waits = find_waits(bare)
     if inferred := waits.number - waits.n_certain:
-        bare = bare.model_copy(
-            update={"not_reproduced": (*bare.not_reproduced, _WAITS.format(inferred))}
-        )
+        order = note("replaced", "order", _WAITS, phases=inferred)
+        bare = bare.model_copy(update={"notes": (*bare.notes, order)})
     lines, refused = ior_lines(bare, model.series, ior_version)
     of_mdtest, no_mdtest = mdtest_lines(bare)
     return bare.model_copy(

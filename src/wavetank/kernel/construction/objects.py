@@ -57,7 +57,6 @@ def object_kernel(
         phases=tuple(_phase(rank, call, size_bytes, n_objects) for rank in range(n_clients)),
         programs=tuple(_program(rank, n_objects) for rank in range(n_clients)),
         capacity_bytes=n_clients * file_bytes,
-        not_reproduced=(),
     )
 
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase, UnknownOffsets
+from wavetank.notes import note
 
-SENTENCE = (
+BELOW = note(
+    "assumed",
+    "levels",
     "the log does not say at which offsets MPI-IO calls were made: the replay performs the POSIX calls below them, by the "
-    "ranks that the MPI library made them on"
+    "ranks that the MPI library made them on",
 )
 
 

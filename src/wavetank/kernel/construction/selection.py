@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -20,10 +21,23 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase, UnknownOffsets
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.document.step_walks import Around, changed_among, file_steps
+from wavetank.notes import Note, notes_of
 from wavetank.tables.words import phases_text
 
 _LARGEST_REQUEST = 1 << 30
 """bytes: a request of more needs as much memory; if it moved less, it is made that much smaller"""
+
+_CUT = "Requests far beyond what they moved ask for that much only: {}."
+_MAPPED = (
+    "Files are mapped into memory as the application did, but what it read and wrote through the mappings is not in the "
+    "model, and is left out."
+)
+_OWNERS = "chown and fchown give files to the replay's own user and group."
+_TIMES = "utime gives other times than the application did."
+_SEEKS = (
+    "Seeks that move nothing ({}) are spread evenly among the operations; the model does not keep before which of them each "
+    "came."
+)
 
 
 class Selection:
@@ -135,62 +149,45 @@ class Selection:
         self._gives_times |= step.times_given != 0
         return True
 
-    def not_reproduced(self) -> list[str]:
-        """Sentences on what the replay leaves out or changes."""
-        return [
-            *self._left_out_phases(),
-            *self._substituted(),
-            *(
-                [
-                    f"Requests far beyond what they moved ask for that much only: {'; '.join(self._cut)}."
-                ]
-                if self._cut
-                else []
+    def notes(self) -> tuple[Note, ...]:
+        """What the replay leaves out or changes."""
+        own = self._file_calls & {"chown", "fchown"}
+        return (
+            *notes_of("omitted", "phases", self._left_out_phases()),
+            *notes_of("replaced", "calls", self._substituted()),
+            *notes_of(
+                "replaced",
+                "request sizes",
+                [_CUT.format("; ".join(self._cut))] if self._cut else [],
             ),
-            *(
-                f"{count} {name} calls are left out: "
-                + (
-                    "one of their two names is not a stored file of the model."
-                    if name in calls.ON_TWO_NAMES
-                    else "a replay of them is not known."
-                )
-                for name, count in sorted(self._unknown_calls.items())
+            *notes_of("omitted", "calls", self._unknown()),
+            *notes_of(
+                "omitted", "mapped files", [_MAPPED] if self._file_calls & calls.MAPPED else []
             ),
-            *(
-                [
-                    "Files are mapped into memory as the application did, but what it read and wrote through the "
-                    "mappings is not in the model, and is left out."
-                ]
-                if self._file_calls & calls.MAPPED
-                else []
+            *notes_of("omitted", "failed calls", self._failures.sentences()),
+            *notes_of("replaced", "owners", [_OWNERS] if own else []),
+            *notes_of("replaced", "times of files", [_TIMES] if self._gives_times else []),
+            *notes_of("replaced", "opens", (*self._communicators(), *self._inherited())),
+            *notes_of("replaced", "offsets", self._overlapping()),
+            *notes_of(
+                "replaced", "seeks", [_SEEKS.format(self._null_seeks)] if self._null_seeks else []
             ),
-            *self._failures.sentences(),
-            *(
-                ["chown and fchown give files to the replay's own user and group."]
-                if self._file_calls & {"chown", "fchown"}
-                else []
-            ),
-            *(["utime gives other times than the application did."] if self._gives_times else []),
-            *self._communicators(),
-            *self._inherited(),
-            *(
-                [
-                    f"The collective calls of {phases_text(self._moved_apart)} overlap between ranks: the "
-                    "trace keeps the first offset of each, not the file view. The replay lays the ranks' parts one "
-                    "after another in the region that they share."
-                ]
-                if self._moved_apart
-                else []
-            ),
-            *(
-                [
-                    f"Seeks that move nothing ({self._null_seeks}) are spread evenly among the operations; "
-                    "the model does not keep before which of them each came."
-                ]
-                if self._null_seeks
-                else []
-            ),
-        ]
+        )
+
+    def _unknown(self) -> Iterator[str]:
+        for name, count in sorted(self._unknown_calls.items()):
+            why = "a replay of them is not known."
+            if name in calls.ON_TWO_NAMES:
+                why = "one of their two names is not a stored file of the model."
+            yield f"{count} {name} calls are left out: {why}"
+
+    def _overlapping(self) -> Iterator[str]:
+        if self._moved_apart:
+            yield (
+                f"The collective calls of {phases_text(self._moved_apart)} overlap between ranks: the trace keeps the first "
+                "offset of each, not the file view. The replay lays the ranks' parts one after another in the region that "
+                "they share."
+            )
 
     def _inherited(self) -> list[str]:
         names = sorted(

@@ -22,6 +22,7 @@ from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import Program
 from wavetank.model.document.references import Known, require
 from wavetank.model.document.run_times import NOT_TIMED, RunTimes
+from wavetank.notes import Note
 
 
 class KernelName(Record):
@@ -265,9 +266,7 @@ class IorLine(Record):
         default=None,
         description="line that makes the files which this one reads; None: the lines before it leave them, or it writes",
     )
-    not_reproduced: tuple[str, ...] = Field(
-        description="roundings and differences, a sentence each"
-    )
+    not_reproduced: tuple[Note, ...] = Field(description="roundings and differences")
 
 
 class Refused(Record):
@@ -295,7 +294,7 @@ class MdtestLine(Record):
         default=(), description="phases of the data that it writes and reads"
     )
     command: str
-    not_reproduced: tuple[str, ...] = Field(description="differences, a sentence each")
+    not_reproduced: tuple[Note, ...] = Field(description="differences")
 
 
 class MdtestRefused(Record):
@@ -329,13 +328,9 @@ class Kernel(Document):
     communicators: tuple[tuple[int, ...], ...] = ()
     programs: tuple[Program, ...]
     capacity_bytes: int
-    not_reproduced: tuple[str, ...] = Field(
-        description="what the replay leaves out or changes, a sentence each; empty when exact"
-    )
-    doubts: tuple[str, ...] = Field(
+    notes: tuple[Note, ...] = Field(
         default=(),
-        description="those of not_reproduced that the source lost or does not tell; measurements, comparisons and reports "
-        "repeat them",
+        description="what the replay leaves out or changes, and doubts of its source; empty when it is exact",
     )
     approximate: bool = Field(
         default=False,

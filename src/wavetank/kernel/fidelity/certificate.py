@@ -43,6 +43,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase, Run
 from wavetank.model.document.program import DataStep
 from wavetank.model.document.step_walks import flat
+from wavetank.notes import texts
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,7 @@ def ior_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFid
         else:
             theirs = [_runs(group, rank, ior.write) for rank in ranks_of(group)]
         ours = [ior.operations(task) for task in range(ior.n_tasks)]
-        notes = (*line.not_reproduced, *_other_calls(ior, group))
+        notes = (*texts(line.not_reproduced), *_other_calls(ior, group))
         rows.append(_benchmark(line.ph_ids, "ior", theirs, ours, notes))
     rows += [_refused(refused, phases, "ior") for refused in kernel.ior_refused]
     return _complete(rows, model_phases, "ior")
@@ -205,7 +206,9 @@ def fio_fidelity(kernel: Kernel, model_phases: Sequence[Phase]) -> list[PhaseFid
             continue
         jobs = [job for job in plan.jobs if job.ph_id == ph_id]
         theirs = [_runs([phases[ph_id]], job.rank, job.write) for job in jobs]
-        rows.append(_benchmark((ph_id,), "fio", theirs, [job.operations() for job in jobs], notes))
+        rows.append(
+            _benchmark((ph_id,), "fio", theirs, [job.operations() for job in jobs], texts(notes))
+        )
     return _complete(rows, model_phases, "fio")
 
 

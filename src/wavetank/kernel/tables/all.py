@@ -9,12 +9,13 @@ from wavetank.kernel.document.variant_words import variant_tables
 from wavetank.kernel.tables.kernel import NOT_BY_REPLAY, file_table, replay_table
 from wavetank.kernel.tables.lines import ior_tables, mdtest_tables
 from wavetank.model.tables.approximation_tables import approximation_tables
+from wavetank.notes import texts
 from wavetank.tables.table import Table
 
 
 def kernel_tables(kernel: Kernel, ior_directory: Path | None = None) -> list[Table]:
     """The tables of a kernel; ``ior_directory``: of the files in IOR's lines."""
-    left_out = kernel.not_reproduced
+    left_out = texts(kernel.notes)
     return [
         replay_table(kernel),
         file_table(kernel),

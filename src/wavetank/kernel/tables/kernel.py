@@ -9,6 +9,7 @@ from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.model.document.name_shapes import name_shape, where_they_differ
 from wavetank.model.document.phase import Phase
 from wavetank.model.tables.phase_table import operations_text, sizes_text
+from wavetank.notes import texts
 from wavetank.tables.shapes import sentences
 from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.units import format_size
@@ -70,7 +71,7 @@ DEFINITIONS = (REPLAY, FILES, NOT_BY_REPLAY, NOT_REPRODUCED)
 def replay_table(kernel: Kernel) -> Table:
     """What the replay performs, phase by phase."""
     names = {file.file_id: file.name for file in kernel.files}
-    exact = "exact" if not kernel.not_reproduced else "with the differences below"
+    exact = "exact" if not kernel.notes else "with the differences below"
     if kernel.approximation is not None:
         exact = "approximate, with the differences below"
     whence = (
@@ -109,7 +110,7 @@ def _for_people(files: Sequence[KernelFile]) -> list[_File]:
 
 def omission_table(kernel: Kernel) -> Table:
     """What the replay and each of IOR's lines leave out."""
-    notes = [("replay", text) for text in kernel.not_reproduced]
-    notes += [(line.command, text) for line in kernel.ior for text in line.not_reproduced]
+    notes = [("replay", text) for text in texts(kernel.notes)]
+    notes += [(line.command, text) for line in kernel.ior for text in texts(line.not_reproduced)]
     notes += [("IOR refused", refused.reason) for refused in kernel.ior_refused]
     return NOT_REPRODUCED.table(notes)

@@ -12,6 +12,7 @@ from wavetank.kernel.benchmarks.ior import parse_command
 from wavetank.kernel.document.kernel import Kernel, by_reason
 from wavetank.kernel.document.operations import Totals
 from wavetank.kernel.fidelity.certificate import ior_fidelity
+from wavetank.notes import Note, texts
 from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import DASH, id_range, words
 
@@ -38,7 +39,7 @@ class _Line:
     request: tuple[int, int] | None = None
     model: Totals | None = None
     line: Totals | None = None
-    not_reproduced: tuple[str, ...] = ()
+    not_reproduced: tuple[Note, ...] = ()
     refused: str | None = None
 
 
@@ -59,7 +60,7 @@ _COMMAND: tuple[Column[_Line], ...] = (
 _LEFT_OUT: tuple[Column[_Line], ...] = (
     Column(
         "not_reproduced", "Not reproduced",
-        lambda i: Cell(" ".join(i.not_reproduced) or i.refused or "nothing", list(i.not_reproduced)),
+        lambda i: Cell(" ".join(texts(i.not_reproduced)) or i.refused or "nothing", list(texts(i.not_reproduced))),
         kind="list", wide=True,
     ),
     Column("refused", "Why there is none", lambda i: i.refused, machine=True),
@@ -140,15 +141,8 @@ DEFINITIONS = (
 )  # fmt: skip
 """Of one command's JSON each has a key of its own; the columns of ``ior`` and ``mdtest`` are those of a report."""
 
-# What columns of the IOR table say already, and then the rest by what matters most.
-_IN_COLUMNS = ("Bytes:", "Operations:", "Request size")
-_FIRST = (
-    "Offsets",
-    "The last operation",
-    "The MPI file view",
-    "Other ranks",
-    "The files are named",
-)
+_IN_COLUMNS = ("bytes", "operations", "request size")
+"""Subjects of notes that columns of the IOR table show."""
 _SITES = "For comparison with other sites; measurements are replays"
 
 
@@ -182,7 +176,7 @@ def ior_tables(kernel: Kernel, directory: Path | None = None) -> list[Table]:
                 caption=f"Run them in this order{where}; lines marked 'before' make what the next one reads.",
                 columns={"not_reproduced": {"machine": True}},
             ),
-            NOT_BY_IOR.table(_ior_sentences(kernel)),
+            NOT_BY_IOR.table(by_reason(_ior_sentences(kernel))),
         ]
     if kernel.ior_refused:
         note = None if kernel.approximate else "With --approximate it gets lines that come near."
@@ -221,23 +215,14 @@ def _without(refused: Iterable[_Said]) -> Iterator[_Line]:
     return (_Line(ids, None, refused=reason) for ids, reason in refused)
 
 
-def _ior_sentences(kernel: Kernel) -> list[_Said]:
-    """Each sentence once, with the phases that it is true of."""
-    phases: dict[str, list[int]] = {}
-    for line in kernel.ior:
-        for sentence in line.not_reproduced:
-            if not sentence.startswith(_IN_COLUMNS):
-                phases.setdefault(sentence, []).extend(line.ph_ids)
-
-    def importance(sentence: str) -> int:
-        return next(
-            (i for i, start in enumerate(_FIRST) if sentence.startswith(start)), len(_FIRST)
-        )
-
-    return [
-        (tuple(sorted(ph_ids)), sentence)
-        for sentence, ph_ids in sorted(phases.items(), key=lambda item: importance(item[0]))
-    ]
+def _ior_sentences(kernel: Kernel) -> Iterator[_Said]:
+    """What IOR's lines do not reproduce and no column shows."""
+    return (
+        (line.ph_ids, str(note))
+        for line in kernel.ior
+        for note in line.not_reproduced
+        if note.subject not in _IN_COLUMNS
+    )
 
 
 def mdtest_table(kernel: Kernel) -> Table:
@@ -257,7 +242,9 @@ def mdtest_tables(kernel: Kernel) -> list[Table]:
                 columns={"not_reproduced": {"machine": True}},
             )
         )
-        missing = [(line.md_ids, what) for line in kernel.mdtest for what in line.not_reproduced]
+        missing = [
+            (line.md_ids, what) for line in kernel.mdtest for what in texts(line.not_reproduced)
+        ]
         if missing:
             tables.append(NOT_BY_MDTEST.table(missing))
     if kernel.mdtest_refused:
@@ -275,7 +262,9 @@ def _mdtest_lines(kernel: Kernel) -> Iterator[_Line]:
 
 def fio_tables(plan: FioPlan) -> list[Table]:
     """The jobs, what they leave out, and what has none."""
-    missing = [((ph_id,), what) for ph_id, notes in plan.not_reproduced.items() for what in notes]
+    missing = [
+        ((ph_id,), what) for ph_id, notes in plan.not_reproduced.items() for what in texts(notes)
+    ]
     refused = REFUSED_BY_FIO.table(by_reason((one.ph_ids, one.reason) for one in plan.refused))
     return [
         FIO_JOBS.table(plan.jobs),

@@ -17,9 +17,9 @@ from wavetank.model.document.file import ModelFile
 from wavetank.model.document.listed_sizes import ListedSizes
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase
+from wavetank.notes import texts
 from wavetank.tables.words import ranks_text
 from wavetank.trace.ops import OPS_BY_NAME
-from wavetank.trace.partial import partial_sentences
 from wavetank.trace.schema import LEVEL_NAMES, OpKind
 
 
@@ -146,7 +146,7 @@ def notes_of(a: Model, b: Model, sight: Sight, n_unknown: int, differ: bool) -> 
     found = [
         f"{name}: {sentence}"
         for name, model in (("a", a), ("b", b))
-        for sentence in (*partial_sentences(model.lost), *model.untold, *model.library_calls)
+        for sentence in texts(model.notes, "lost", "unrecorded", "library")
     ]
     undecided = [
         name

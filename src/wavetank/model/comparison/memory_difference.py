@@ -13,6 +13,7 @@ from hashlib import blake2b
 
 from wavetank.model.document.model import Model, View
 from wavetank.model.document.phase import Phase
+from wavetank.notes import of_kinds
 from wavetank.trace.schema import UNKNOWN
 
 _Calls = Counter[tuple[str, str]]
@@ -21,7 +22,7 @@ _Calls = Counter[tuple[str, str]]
 
 def tells_memory(model: Model) -> bool:
     """Whether a model tells of all gaps where they are."""
-    return not model.library_calls and not model.untold
+    return not of_kinds(model.notes, "library", "unrecorded")
 
 
 def memory_difference(

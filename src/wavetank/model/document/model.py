@@ -18,6 +18,7 @@ from wavetank.model.document.references import Known, require
 from wavetank.model.document.run_times import NOT_TIMED, RunTimes
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.document.timeline import Timeline
+from wavetank.notes import Note
 
 
 class View(Record):
@@ -108,19 +109,9 @@ class Model(Document):
     programs: tuple[Program, ...]
     relations: tuple[LevelRelation, ...] = ()
     timeline: Timeline = Field(description="at most some thousand points, for plots")
-    warnings: tuple[str, ...] = ()
-    lost: tuple[str, ...] = Field(
+    notes: tuple[Note, ...] = Field(
         default=(),
-        description="what the run did and its trace does not hold, in sentences that are warnings too; empty: it is whole",
-    )
-    untold: tuple[str, ...] = Field(
-        default=(),
-        description="what the trace's source does not tell of the operations, in sentences that are warnings too",
-    )
-    library_calls: tuple[str, ...] = Field(
-        default=(),
-        description="where the MPI library may make other calls below a replay's calls than below the application's, in "
-        "sentences that are warnings too",
+        description="of the trace and of the model: what is missing, inferred or left out",
     )
     extrapolation: Extrapolation | None = Field(
         default=None, description="of a model that no run was traced for: what it is made from"

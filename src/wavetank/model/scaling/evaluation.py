@@ -51,9 +51,7 @@ def values_at(group: Group, at: At) -> Values:
             try:
                 known[id(function)] = function.of(at)
             except NoFunctionError as error:
-                text = str(error)
-                named = f"{what}{text[2:]}" if text.startswith("it ") else f"{what}: {text}"
-                raise NoFunctionError(named) from error
+                raise NoFunctionError(f"{what}: {error}") from error
         values = known[id(function)]
         if least is not None and min(values, default=least) < least:
             raise NoFunctionError(f"{what} = {function.text} is negative at np {at.n}")

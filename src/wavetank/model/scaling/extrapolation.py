@@ -22,6 +22,7 @@ from wavetank.model.scaling.fitting import Fit
 from wavetank.model.scaling.functions.process_functions import NoFunctionError, candidates, whole_at
 from wavetank.model.scaling.rank_group import Group, Grouped, ranks_of
 from wavetank.model.scaling.synthetic_trace import synthesise
+from wavetank.notes import Note, about, note, notes_of, of_kinds
 from wavetank.tables.words import listed, phases_text
 
 _NAMED = 3
@@ -52,48 +53,31 @@ def extrapolate(fit: Fit, n: int, provenance: Provenance) -> Model:
         not_extrapolated=missing,
     )
     checks = extrapolation.n_checks
-    untold = _of_runs({count: traced.untold for count, traced in fit.models.items()})
-    of_library = _of_runs(
-        {
-            count: (*traced.library_calls, *_memory(traced.phases))
-            for count, traced in fit.models.items()
-        }
-    )
-    notes = [
+    said = [
         extrapolation.sentence(),
         f"every function of np is checked by {checks} traced run{'s' if checks > 1 else ''} at least beyond those that "
         "tell its parameters",
         *(f"{_where(one)}: not extrapolated: {one.reason}" for one in missing),
         *dict.fromkeys(note for group in grouped.groups for note in group.notes),
         *_unknown_sizes(grouped.groups),
-        *untold,
-        *of_library,
     ]
-    update = {
-        "extrapolation": extrapolation,
-        "warnings": tuple(notes),
-        "untold": untold,
-        "library_calls": of_library,
-    }
-    return model.model_copy(update=update)
-
-
-def _of_runs(sentences: Mapping[int, Sequence[str]]) -> tuple[str, ...]:
-    """What models of traced runs say, with the number of processes of each."""
-    return tuple(
-        f"in the traced run of {count} processes: {sentence}"
-        for count, said in sentences.items()
-        for sentence in said
+    notes = (
+        *notes_of("inferred", "functions", said),
+        *(each for count, traced in fit.models.items() for each in _of_run(count, traced)),
     )
+    return model.model_copy(update={"extrapolation": extrapolation, "notes": notes})
 
 
-def _memory(phases: Sequence[Phase]) -> Iterable[str]:
-    """What is lost of the gaps in an application's memory."""
-    if with_gaps := [phase.ph_id for phase in phases if phase.memory is not None]:
-        yield (
+def _of_run(count: int, traced: Model) -> tuple[Note, ...]:
+    """What the model of a traced run says that is true of extrapolated ones too."""
+    notes = of_kinds(traced.notes, "unrecorded", "library")
+    if with_gaps := [phase.ph_id for phase in traced.phases if phase.memory is not None]:
+        text = (
             f"{phases_text(with_gaps)}: the gaps in the application's memory are not extrapolated, so that the MPI library may "
             "make other calls below these"
         )
+        notes += (note("library", "memory", text),)
+    return about(f"in the traced run of {count} processes", notes)
 
 
 def _without_memory(model: Model) -> Model:
@@ -137,9 +121,7 @@ def _made(fit: Fit, grouped: Grouped, n: int, provenance: Provenance) -> _Made:
         raise ModelError(_nothing(grouped)) from error
     marker = _Marker(fit, grouped, n, model)
     phases = tuple(marker.marked(phase) for phase in model.phases)
-    model = model.model_copy(
-        update={"phases": phases, "boundaries": base.boundaries, "warnings": ()}
-    )
+    model = model.model_copy(update={"phases": phases, "boundaries": base.boundaries, "notes": ()})
     fields = tuple(
         FittedField(
             ranks=group.members_text, ph_id=ph_id, field=name, function=text, n_checks=checks

@@ -28,6 +28,7 @@ from wavetank.model.scaling.functions.process_functions import (
 )
 from wavetank.model.scaling.rank_group import Grouped
 from wavetank.model.scaling.rank_groups import group_models
+from wavetank.notes import of_kinds
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,7 @@ def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) 
                 f"the model for np {n} is {model.approximation.sentence()}; functions would be of what is assumed. Give models "
                 "of traced runs"
             )
-        cut = [
-            *model.lost,
-            *(text for text in model.warnings if any(sign in text for sign in _INCOMPLETE)),
-        ]
-        if cut:
+        if cut := of_kinds(model.notes, "lost", "unfinished"):
             raise ModelError(
                 f"the run at np {n} is not whole: {cut[0]}. Trace it again, to its end"
             )
@@ -159,10 +156,6 @@ def _require_comparable(models: Sequence[Model], by_count: Mapping[int, Model]) 
         raise ModelError(
             f"the models describe the runs at different levels ({values_text(levels)}). Make them with the same --level"
         )
-
-
-_INCOMPLETE = ("is cut short", "has no part for rank")
-"""In warnings of models of traces that are not whole; see extract."""
 
 
 def _phase_fields(phases: Mapping[int, tuple[Phase, ...]]) -> list[FittedValue]:

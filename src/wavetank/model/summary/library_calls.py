@@ -4,37 +4,25 @@ Where it is not known where the gaps in the application's memory are, a replay's
 sequence. With gaps ROMIO takes another way: it reads a piece of a file view before it writes it (data sieving; Thakur,
 Gropp and Lusk 1999, section 4).
 
-Reads the rows of both levels; leaves sentences.
+Reads the rows of both levels; leaves notes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import numpy as np
 
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
 from wavetank.model.summary.level_relations import phases_of_rows
+from wavetank.notes import Note, note
 from wavetank.tables.words import phases_text
 from wavetank.trace.arguments import Memory
 from wavetank.trace.schema import BoolArray, Int64Array, Level, OpKind
 
 
-@dataclass(frozen=True)
-class LibraryCalls:
-    """What may differ below the MPI library.
-
-    Attributes:
-        other: of writes below which the library read, and whose memory is not known to be plain: a sentence, or none.
-        possibly_other: of other calls whose memory has gaps: a sentence, or none.
-    """
-
-    other: tuple[str, ...] = ()
-    possibly_other: tuple[str, ...] = ()
-
-
-def library_calls(activity: Activity, ph_id: Int64Array, told: BoolArray) -> LibraryCalls:
+def library_calls(activity: Activity, ph_id: Int64Array, told: BoolArray) -> tuple[Note, ...]:
     """What of the application's MPI-IO calls a replay gives the MPI library otherwise.
 
     Args:
@@ -44,11 +32,11 @@ def library_calls(activity: Activity, ph_id: Int64Array, told: BoolArray) -> Lib
     """
     rows, table = activity.rows, activity.rows.table
     if not (rows.level == Level.MPIIO).any():
-        return LibraryCalls()
+        return ()
     phase = phases_of_rows(activity, ph_id)
     calls = np.flatnonzero((rows.level == Level.MPIIO) & (phase >= 0))
     if not len(calls):
-        return LibraryCalls()
+        return ()
     is_write = activity.codes(lambda op: op.kind == OpKind.WRITE)[table.op]
     reads = _reads_below(activity)
     above = rows.inside[reads]
@@ -59,9 +47,7 @@ def library_calls(activity: Activity, ph_id: Int64Array, told: BoolArray) -> Lib
     with_gaps = calls[(memory[calls] == Memory.GAPS) & ~told[calls]]
     of_gaps = np.setdiff1d(phase[with_gaps], of_reads)
     writes = calls[is_write[calls] & np.isin(phase[calls], of_reads)]
-    return LibraryCalls(
-        _reading(of_reads, int(table.count[writes].sum()), activity, reads), _gaps(of_gaps)
-    )
+    return (*_reading(of_reads, int(table.count[writes].sum()), activity, reads), *_gaps(of_gaps))
 
 
 def _reads_below(activity: Activity) -> Int64Array:
@@ -78,21 +64,33 @@ def _reads_below(activity: Activity) -> Int64Array:
 
 def _reading(
     ph_ids: Int64Array, n_writes: int, activity: Activity, reads: Int64Array
-) -> tuple[str, ...]:
+) -> Iterator[Note]:
+    """Of writes below which the library read, and whose memory is not known to be plain."""
     if not len(ph_ids):
-        return ()
+        return
     table = activity.rows.table
     n_reads, n_bytes = int(table.count[reads].sum()), int(table.moved[reads].sum())
-    return (
-        f"{phases_text(ph_ids.tolist())}: below {n_writes:,} MPI-IO writes the MPI library made {n_reads:,} reads of "
-        f"{n_bytes:,} bytes itself; a replay's memory has no gaps, so that its library may not read",
+    text = (
+        "{phases}: below {n_writes:,} MPI-IO writes the MPI library made {n_reads:,} reads of {n_bytes:,} bytes itself; a "
+        "replay's memory has no gaps, so that its library may not read"
+    )
+    phases = phases_text(ph_ids.tolist())
+    yield note(
+        "unrecorded",
+        "memory",
+        text,
+        phases=phases,
+        n_writes=n_writes,
+        n_reads=n_reads,
+        n_bytes=n_bytes,
     )
 
 
-def _gaps(ph_ids: Int64Array) -> tuple[str, ...]:
-    if not len(ph_ids):
-        return ()
-    return (
-        f"{phases_text(ph_ids.tolist())}: the application's memory has gaps and a replay's has none, so that the MPI "
-        "library may make other calls below these",
+def _gaps(ph_ids: Int64Array) -> Iterator[Note]:
+    """Of other calls whose memory has gaps."""
+    text = (
+        "{phases}: the application's memory has gaps and a replay's has none, so that the MPI library may make other calls "
+        "below these"
     )
+    if len(ph_ids):
+        yield note("library", "memory", text, phases=phases_text(ph_ids.tolist()))

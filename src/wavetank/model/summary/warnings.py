@@ -1,6 +1,6 @@
 """What a reader of a model must know about the trace that it was made from: what is missing, cut short or left out.
 
-Reads the trace and its rows; leaves sentences.
+Reads the trace and its rows; leaves notes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
 from wavetank.model.phases.activity import Activity
 from wavetank.model.rules import Rules
+from wavetank.notes import Note, note, texts
 from wavetank.tables.words import listed
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import LEVEL_NAMES, UNKNOWN, Level, Trace
@@ -29,21 +30,12 @@ def nothing_to_model(trace: Trace, rules: Rules) -> str:
     if asked:
         what += f" at level {asked}"
     hint = "Check that the program uses files that the tracer was told to keep"
-    if trace.warnings:
-        hint += "; the trace says: " + "; ".join(trace.warnings)
+    if trace.notes:
+        hint += "; the trace says: " + "; ".join(texts(trace.notes))
     return f"{what}, so there is nothing to model. {hint}"
 
 
-def left_out(activity: Activity, trace: Trace) -> list[str]:
-    """Files that were left out because only the MPI library used them."""
-    files = activity.library_files
-    if not len(files):
-        return []
-    names = [PurePath(trace.files[file].path).name for file in files.tolist()]
-    return [f"files that only the MPI library used are left out: {listed(names, 4)}"]
-
-
-def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
+def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[Note]:
     """What a reader of the model must know about it."""
     found = []
     rows = activity.rows
@@ -62,34 +54,33 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
                 for file in np.unique(table.file[beside]).tolist()
             }
         )
-        found.append(
+        text = (
             f"{', '.join(names)} was used through MPI-IO and beside it: {int(table.count[beside].sum())} POSIX operations "
             "outside of MPI-IO calls are phases of the level below, and in no program"
         )
+        found.append(note("inferred", "levels", text))
     lost = [facts.rank for facts in trace.ranks if not facts.complete]
     if lost:
-        found.append(
-            f"the trace of rank {listed(lost, 8)} is cut short (killed, or damaged): the model holds what was recorded"
-        )
+        text = "the trace of rank {ranks} is cut short (killed, or damaged): the model holds what was recorded"
+        found.append(note("unfinished", "ranks", text, ranks=listed(lost, 8)))
     missing = sorted(set(range(trace.n_ranks)) - {facts.rank for facts in trace.ranks})
     if missing:
-        found.append(
-            f"the trace has no part for rank {listed(missing, 8)}: its I/O is not in the model"
-        )
+        text = "the trace has no part for rank {ranks}: its I/O is not in the model"
+        found.append(note("unfinished", "ranks", text, ranks=listed(missing, 8)))
     failed = (table.error != 0) & (rows.kind == RowKind.FILE) & (table.file >= 0)
     is_data = codes_where(lambda op: op.kind in DATA_KINDS, rows.ops)
     n_failed = int(table.count[failed & is_data[table.op]].sum())
     if n_failed:
-        found.append(f"{n_failed} reads or writes failed; they are no part of any phase")
+        text = "{n} reads or writes failed; they are no part of any phase"
+        found.append(note("inferred", "operations", text, n=n_failed))
     for level, splits in rules.split_at_communication.items():
         at = (rows.level == level) & (rows.kind == RowKind.DATA)
         unseen = trace.source.startswith("darshan") or (
             not (rows.comm[at] > 0).any() and trace.source != "wavetank"
         )
         if splits and at.any() and (unseen or not (table.tick[at] > 0).any()):
-            found.append(
-                f"the trace counts no communication, so that it could not split phases at level {LEVEL_NAMES[level]}"
-            )
+            text = "the trace counts no communication, so that it could not split phases at level {level}"
+            found.append(note("unseen", "communication", text, level=LEVEL_NAMES[level]))
     if rules.split_at_computation_s is not None:
         found.extend(_hidden_gaps(rows, rules.split_at_computation_s))
     unknown = sorted(
@@ -101,11 +92,16 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[str]:
         }
     )
     if unknown:
-        found.append(f"the trace does not say at which offsets {', '.join(unknown)} was accessed")
+        text = f"the trace does not say at which offsets {', '.join(unknown)} was accessed"
+        found.append(note("unseen", "offsets", text))
+    if len(activity.library_files):
+        names = [PurePath(trace.files[file].path).name for file in activity.library_files.tolist()]
+        text = f"files that only the MPI library used are left out: {listed(names, 4)}"
+        found.append(note("inferred", "files", text))
     return found
 
 
-def _hidden_gaps(rows: Rows, gap_s: float) -> list[str]:
+def _hidden_gaps(rows: Rows, gap_s: float) -> list[Note]:
     """Folded rows whose inner pauses might be longer than the gap."""
     table = rows.table
     some = (rows.kind == RowKind.DATA) & (table.count > 1) & (table.start_ns >= 0)
@@ -119,7 +115,8 @@ def _hidden_gaps(rows: Rows, gap_s: float) -> list[str]:
     n = int((idle > gap_s * 1e9).sum())
     if not n:
         return []
-    return [
-        f"{n} folded rows of the trace hold pauses of {gap_s:g} s or more in all; where in them is not recorded, "
-        "so computation could not split there"
-    ]
+    text = (
+        "{n} folded rows of the trace hold pauses of {gap_s:g} s or more in all; where in them is not recorded, so computation "
+        "could not split there"
+    )
+    return [note("unseen", "pauses", text, n=n, gap_s=gap_s)]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from wavetank.model.document.model import Model
 from wavetank.model.tables.file_table import short_names
+from wavetank.notes import texts
 from wavetank.tables.table import Cell, Column, Definition, Table, text
 from wavetank.tables.words import size_words
-from wavetank.trace.partial import partial_sentences
 from wavetank.units import format_duration, format_rate
 
 _Fact = tuple[str, str, Cell]
@@ -27,11 +27,10 @@ APPLICATION: Definition[_Fact] = Definition(
 def application_table(model: Model) -> Table:
     """What an application is, what it moves, what it asks of a storage system."""
     need = model.requirements
-    lost = partial_sentences(model.lost)
     read, written = need.reached_read_bytes_per_s, need.reached_write_bytes_per_s
     facts: list[_Fact] = [
         ("application", "name of the program", text(model.application)),
-        *(("trace", "what is missing", text(sentence)) for sentence in lost),
+        *(("trace", "what is missing", text(sentence)) for sentence in texts(model.notes, "lost")),
         ("app_np", "processes that do I/O", Cell(f"{model.app_np:,} of {model.n_ranks:,} ranks", model.app_np)),
         ("n_ranks", "ranks of the run", Cell(f"{model.n_ranks:,}", model.n_ranks)),
         ("app_nfiles", "files with data", Cell(_files_words(model), model.app_nfiles)),

@@ -31,6 +31,7 @@ from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import intervals_words
 from wavetank.model.document.model import Model
 from wavetank.model.tables.model_tables import model_tables
+from wavetank.notes import texts
 from wavetank.report.gather import Campaign
 from wavetank.report.page.numbers import names_of_surroundings, numbers
 from wavetank.report.page.study_part import StudyPart, study_part
@@ -52,7 +53,7 @@ from wavetank.report.tables.provenance import (
     told_once,
 )
 from wavetank.tables.table import Table
-from wavetank.tables.words import estimate_words, money
+from wavetank.tables.words import interval_text, money
 from wavetank.units import format_duration, format_rate, format_size
 
 MOST_NAMED = 3
@@ -167,7 +168,7 @@ def make_page(campaign: Campaign) -> Page:
     return Page(
         title=comparison.campaign,
         facts=_facts(campaign),
-        notes=comparison.notes,
+        notes=texts(comparison.notes),
         applications=tuple(
             _application(campaign, name, f"app{position}", made_in)
             for position, name in enumerate(campaign.applications, 1)
@@ -216,7 +217,7 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
                 if model.approximation is None
                 else (f"The model is {model.approximation.sentence()}.",)
             ),
-            *model.warnings,
+            *texts(model.notes),
         ),
     )
 
@@ -318,16 +319,16 @@ def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Ti
 
 def _range(best: Configuration, what: str, currency: str) -> str:
     if what == "time":
-        words = estimate_words(best.io_time_s, format_duration)
+        words = interval_text(best.io_time_s, format_duration)
     elif what == "calls" and best.calls_per_s is not None:
-        words = estimate_words(best.calls_per_s, lambda value: f"{value:,.0f}")
+        words = interval_text(best.calls_per_s, lambda value: f"{value:,.0f}")
     elif what == "rate":
-        words = estimate_words(best.rate_bytes_per_s, format_rate)
+        words = interval_text(best.rate_bytes_per_s, format_rate)
     elif best.cost is not None:
-        words = estimate_words(best.cost.cost_tot, lambda value: money(value, currency))
+        words = interval_text(best.cost.cost_tot, lambda value: money(value, currency))
     else:
         words = ""
-    spread = words.partition(" (")[2].removesuffix(")") or "one run: no interval"
+    spread = words or "one run: no interval"
     left = not_on_disk_words(best) if what == "time" else None
     return spread if left is None else f"{spread}; {left}"
 
@@ -370,7 +371,7 @@ def _findings(comparison: Comparison) -> tuple[str, ...]:
     """Doubts, each once: with the configurations that have it, or how many they are."""
     where: dict[str, dict[str, None]] = {}
     for c in comparison.configurations:
-        for finding in c.findings:
+        for finding in texts(c.notes):
             where.setdefault(finding, {})[f"{c.application}, {c.cluster_title}, {c.mapping}"] = None
     total = len(comparison.configurations)
     lines = []

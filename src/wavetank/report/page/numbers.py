@@ -20,6 +20,7 @@ from wavetank.compare.io_parts import io_parts
 from wavetank.compare.words import place_words
 from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import Estimate
+from wavetank.notes import texts
 from wavetank.report.plots import bars
 from wavetank.tables.table import Table
 from wavetank.tables.words import printable
@@ -238,7 +239,7 @@ def _runs(
 
 
 def _run(run: Measurement, where: str, ids: Iterable[JsonValue]) -> list[JsonValue]:
-    """Repetition, order, when and where it was made, I/O time (None: failed), findings, time of each phase."""
+    """Repetition, order, when and where it was made, I/O time (None: failed), notes, time of each phase."""
     times = {phase.ph_id: phase.time_s for phase in run.result.phases}
     return [
         run.repetition,
@@ -246,7 +247,7 @@ def _run(run: Measurement, where: str, ids: Iterable[JsonValue]) -> list[JsonVal
         run.provenance.created_utc[:19].replace("T", " "),
         where,
         run.result.io.total_s if run.result.status == "ok" else None,
-        [printable(finding) for finding in run.findings],
+        [printable(text) for text in texts(run.notes)],
         [times.get(ph_id) if isinstance(ph_id, int) else None for ph_id in ids],
     ]
 

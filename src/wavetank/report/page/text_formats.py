@@ -65,7 +65,7 @@ def json_text(campaign: Campaign) -> str:
         campaign=page.title,
         confidence=page.comparison.confidence,
         price=page.price,
-        notes=page.notes,
+        notes=page.comparison.notes,
         applications=tuple(parts),
         tables=_records(_of_all(page)),
     ).to_json()

@@ -14,7 +14,7 @@ from wavetank.measure.statistics import Estimate
 from wavetank.report.plots import axes as ax
 from wavetank.report.plots.svg import Plot, new_figure, shorten, styled
 from wavetank.report.plots.theme import LIGHT, SERIES
-from wavetank.tables.words import estimate_words
+from wavetank.tables.words import estimate_words, interval_words
 from wavetank.units import format_duration, format_rate, format_size
 
 Over = Literal["interval", "time ratio"]
@@ -120,16 +120,18 @@ def slowdown_matrix(found: Interference, pairs: Sequence[Slowdown], title: str, 
             [column - 0.5, column + 0.5], row - 0.5, row + 0.5, color=LIGHT["write"],
             alpha=0.04 + 0.5 * min(strength, 1), linewidth=0,
         )  # fmt: skip
-        words = estimate_words(each.slowdown, lambda value: f"{value:.2f}")
-        cell.set_urls([plot.tip(f"{each.group} beside {each.beside[0]}: {words}")])
-        interval = words.partition(" ")[2]
+        median, interval = (
+            f"{each.slowdown.median:.2f}",
+            interval_words(each.slowdown, "{:.2f}".format),
+        )
+        cell.set_urls([plot.tip(f"{each.group} beside {each.beside[0]}: {median}{interval}")])
         axes.annotate(
-            f"{each.slowdown.median:.2f}", (column, row), (0, 3 if interval else 0),
+            median, (column, row), (0, 3 if interval else 0),
             textcoords="offset points", ha="center", va="center", fontsize=10,
         )  # fmt: skip
         if interval:
             axes.annotate(
-                interval, (column, row), (0, -9), textcoords="offset points", ha="center",
+                interval.strip(), (column, row), (0, -9), textcoords="offset points", ha="center",
                 va="center", fontsize=7, color=LIGHT["muted"],
             )  # fmt: skip
     names = [shorten(group, 16) for group in groups]

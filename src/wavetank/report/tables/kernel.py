@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.notes import texts
 
 
 def kernel_words(kernel: Kernel) -> tuple[str, ...]:
@@ -14,9 +15,9 @@ def kernel_words(kernel: Kernel) -> tuple[str, ...]:
     )
     if kernel.approximation is not None:
         whence += tuple(f"Assumed: {sentence}" for sentence in kernel.approximation.assumed)
-    if not kernel.not_reproduced:
+    if not kernel.notes:
         return (*whence, "The replay is exact: it issues the operations of the model.")
     return (
         *whence,
-        *(f"Not reproduced exactly: {sentence}" for sentence in kernel.not_reproduced),
+        *(f"Not reproduced exactly: {sentence}" for sentence in texts(kernel.notes)),
     )

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from wavetank.document import Provenance
 from wavetank.measure.result import Measurement
 from wavetank.measure.together_result import TogetherMeasurement
+from wavetank.notes import texts
 from wavetank.tables.table import Cell, Column, Definition, Table, number
 from wavetank.tables.words import DASH, few
 from wavetank.units import format_duration, format_rate, format_size
@@ -53,7 +54,7 @@ def _about(findings: str) -> tuple[Column[Any], ...]:
     return (
         Column("created_utc", "Made (UTC)", lambda i: _created(i.run)),
         Column("surroundings", "Made in", lambda i: Cell(i.within.name, i.within.name, target=i.within.name)),
-        Column("findings", "Findings", lambda i: _findings(i.run.findings), kind="list", help=findings),
+        Column("findings", "Findings", lambda i: _findings(texts(i.run.notes)), kind="list", help=findings),
     )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
+from wavetank.notes import notes_of
 from wavetank.tables.words import listed
 from wavetank.trace.counters import FileCounters, LaterCounters
 from wavetank.trace.fold import SingleOperations, fold
@@ -71,7 +72,7 @@ def read(path: Path) -> Trace:
         modules = log.modules()
         names = log.names()
         out_of_memory = {module.name for module in modules.values() if module.partial}
-        warnings = [
+        full = [
             f"Darshan ran out of memory for its module {name} in the traced run"
             for name in sorted(out_of_memory - {*COUNTERS, *COUNTERS.values()})
         ]
@@ -95,7 +96,7 @@ def read(path: Path) -> Trace:
     calls = calls_of(segments.get("DXT_MPIIO"), deciding, numbers, job.n_processes)
     for n in np.flatnonzero(calls.undecided[True] | calls.undecided[False]).tolist():
         files[n] = replace(files[n], collective_unknown=True)
-    warnings += _of_calls(calls, files) if segments else []
+    told = _of_calls(calls, files) if segments else []
     hosts = {rank: host for part in segments.values() for rank, host in part.hosts.items()}
     levels = tuple(LEVELS[name] for name in segments)
     events = operations(segments, numbers, calls.collective, calls.own_view)
@@ -111,14 +112,15 @@ def read(path: Path) -> Trace:
         lambda: (one for one in file_counters(counters, numbers) if one.file not in left_out)
     )
     segments.clear()  # as large as the operations
-    events, told = _mended(events, counters, numbers, files, (library, system), calls)
-    warnings += [*told, *lost]
+    events, mended = _mended(events, counters, numbers, files, (library, system), calls)
+    told += mended
+    absent = []
     if not len(events):
         closed = _closed_streams(counters, numbers)
         counted, n_stale, n_mixed = without_stale_counts(counted, closed)
-        warnings += _stale(n_stale, n_mixed)
+        told += _stale(n_stale, n_mixed)
         what = "the log's DXT modules hold no segments" if levels else "the log has no DXT segments"
-        warnings.append(
+        absent.append(
             f"{what}: its counters tell how much was done to each file, but neither order nor offsets. For an exact model "
             "run the program again with DXT_ENABLE_IO_TRACE=1 (which records POSIX and MPI-IO calls, but no C streams), "
             "or trace it by wavetank"
@@ -138,8 +140,12 @@ def read(path: Path) -> Trace:
         communicators=(),
         folds=fold(events),
         levels=levels,
-        warnings=tuple(dict.fromkeys(warnings)),
-        lost=lost,
+        notes=(
+            *notes_of("unseen", "modules", full),
+            *notes_of("inferred", "operations", dict.fromkeys(told)),
+            *notes_of("lost", "operations", lost),
+            *notes_of("unseen", "operations", absent),
+        ),
         counters=counted,
     )
 

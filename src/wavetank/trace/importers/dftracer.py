@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from wavetank.errors import TraceError
+from wavetank.notes import notes_of
 from wavetank.trace import packed
 from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.importers.dftracer_calls import (
@@ -181,7 +182,6 @@ def _trace(collected: Collected) -> Trace:
         arg=arg,
         error=error.astype(np.int32),
     )
-    untold = tuple(_untold(collected))
     return Trace(
         source="dftracer",
         command=(),
@@ -195,8 +195,10 @@ def _trace(collected: Collected) -> Trace:
         communicators=(),
         folds=fold(events),
         levels=(Level.POSIX,),
-        warnings=(*untold, *_warnings(collected)),
-        untold=untold,
+        notes=(
+            *notes_of("unrecorded", "operations", _unrecorded(collected)),
+            *notes_of("inferred", "ranks", _numbering(collected)),
+        ),
     )
 
 
@@ -230,7 +232,7 @@ def _facts(collected: Collected, ranks: dict[int, int]) -> tuple[RankFacts, ...]
     return tuple(facts.get(rank, RankFacts(rank, "", 0, True)) for rank in range(n))
 
 
-def _warnings(collected: Collected) -> Iterator[str]:
+def _numbering(collected: Collected) -> Iterator[str]:
     if collected.n_system_calls:
         yield "DataCrumbs does not record MPI: every process is a rank, in the order of process ids"
     if collected.n_system_calls < collected.n_events:
@@ -238,7 +240,7 @@ def _warnings(collected: Collected) -> Iterator[str]:
         yield f"DFTracer does not record MPI here: every process is a rank, {numbered}"
 
 
-def _untold(collected: Collected) -> Iterator[str]:
+def _unrecorded(collected: Collected) -> Iterator[str]:
     """What the tracer does not tell of the operations, and what could not be read."""
     if collected.n_system_calls:
         yield (

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.errors import TraceError
+from wavetank.notes import notes_of
 from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.importers.positions import LOST, follow
 from wavetank.trace.importers.recorder_calls import (
@@ -70,7 +71,6 @@ def read(path: Path) -> Trace:
         **{name: np.concatenate([getattr(part, name) for part in parts]) for name in vars(parts[0])}
     )
     n_ranks = len(recorded.ranks)
-    untold = _untold(recorded, notes)
     clock = "each rank's times begin at its own start: Recorder keeps no common clock"
     return Trace(
         source="recorder",
@@ -92,9 +92,11 @@ def read(path: Path) -> Trace:
         ),
         folds=fold(events),
         levels=_levels(recorded),
-        warnings=(*untold, *([clock] if len(recorded.ranks) > 1 else []), *recorded.lost),
-        lost=recorded.lost,
-        untold=untold,
+        notes=(
+            *notes_of("unrecorded", "operations", _unrecorded(recorded, notes)),
+            *notes_of("unseen", "times", [clock] if len(recorded.ranks) > 1 else []),
+            *notes_of("lost", "operations", recorded.lost),
+        ),
     )
 
 
@@ -231,7 +233,7 @@ def _levels(recorded: RecorderTrace) -> tuple[int, ...]:
     return (*((Level.POSIX,) if posix else ()), *((Level.MPIIO,) if mpiio else ()))
 
 
-def _untold(recorded: RecorderTrace, notes: Notes) -> tuple[str, ...]:
+def _unrecorded(recorded: RecorderTrace, notes: Notes) -> tuple[str, ...]:
     """What Recorder does not tell of the operations."""
     posix, communication, mpiio = recorded.recorded
     found = [

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from wavetank.errors import TraceError
+from wavetank.notes import notes_of
 from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.importers.strace_calls import Process, Reader
 from wavetank.trace.importers.strace_lines import MAKE_IT, looks_like_lines
@@ -121,7 +122,6 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
         arg=arg,
         error=error.astype(np.int32),
     )
-    untold = tuple(_untold(logs, reader))
     return Trace(
         source="strace",
         command=reader.command,
@@ -137,12 +137,15 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
         communicators=(),
         folds=fold(events),
         levels=(Level.POSIX,),
-        warnings=(*ranked.numbering.sentences, *untold, *_warnings(logs)),
-        untold=untold,
+        notes=(
+            *notes_of("inferred", "ranks", ranked.numbering.sentences),
+            *notes_of("unrecorded", "operations", _unrecorded(logs, reader)),
+            *notes_of("unseen", "times", _times_missing(logs)),
+        ),
     )
 
 
-def _untold(logs: Logs, reader: Reader) -> Iterable[str]:
+def _unrecorded(logs: Logs, reader: Reader) -> Iterable[str]:
     """What the logs do not tell of the operations, and what could not be read."""
     if logs.others:
         yield (
@@ -172,7 +175,7 @@ def _untold(logs: Logs, reader: Reader) -> Iterable[str]:
         )
 
 
-def _warnings(logs: Logs) -> Iterable[str]:
+def _times_missing(logs: Logs) -> Iterable[str]:
     """What the logs do not tell of times."""
     if logs.count(lambda lines: lines.no_durations):
         yield "there are no durations in the file (strace -T writes them)"

@@ -9,6 +9,7 @@ from wavetank.kernel.benchmarks.ior import parse_command
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
+from wavetank.notes import texts
 
 # method, section 2: the files that ABYSS-P reads in P16 and P18
 ABYSS_FILE = 17_496_014_848
@@ -32,7 +33,7 @@ def test_abyss_gets_the_papers_line_for_each_file(tmp_path):
 
 def test_abyss_lines_say_what_they_round_and_that_they_run_together(tmp_path):
     line = kernel_of(km.abyss(ABYSS_FILE), tmp_path).ior[0]
-    text = " ".join(line.not_reproduced)
+    text = " ".join(texts(line.not_reproduced))
     assert "Request size 8191 becomes 8192" in text
     # 17496014848 / 8191 = 2136004.7: 2136005 reads; 17496014848 / 8192 = 2135744 exactly
     assert "Operations: 2136005 become 2135744" in text
@@ -46,7 +47,8 @@ def test_a_file_that_is_no_multiple_of_the_transfer_is_read_to_the_last_whole_on
         parse_command(line.command).block == 122 * 8192
     )  # 122 * 8192 = 999424 <= 1000000 < 123 * 8192
     assert any(
-        sentence.startswith("Bytes: 1000000 become 999424") for sentence in line.not_reproduced
+        sentence.startswith("Bytes: 1000000 become 999424")
+        for sentence in texts(line.not_reproduced)
     )
 
 
@@ -101,7 +103,7 @@ def test_strided_and_shared_that_ior_lays_out_the_same_differs_in_nothing_but_it
         km.model(np, [km.model_file(1, "/s/shared", rep * np * rs)], [one], []), tmp_path
     )
     (line,) = kernel.ior
-    assert line.not_reproduced == ("Pauses between operations are left out.",)
+    assert texts(line.not_reproduced) == ("Pauses between operations are left out.",)
     assert "-F" not in line.command.split()
 
 
@@ -134,7 +136,9 @@ def test_files_that_ior_named_keep_their_name(tmp_path, names, told, renamed):
     for line in kernel.ior:
         assert line.command.endswith(f" -o {told}")
         said = [
-            text for text in line.not_reproduced if text.startswith("The files are named by IOR")
+            text
+            for text in texts(line.not_reproduced)
+            if text.startswith("The files are named by IOR")
         ]
         assert len(said) == renamed
 
@@ -144,7 +148,9 @@ def test_only_ranks_that_do_io_count(tmp_path):
     made = km.model(8, [km.model_file(1, "/s/f", 9000)], [one], [])
     kernel = kernel_of(made, tmp_path, approximate=True)
     assert parse_command(kernel.ior[0].command).n_tasks == 2
-    assert any("application's are 2, 5" in sentence for sentence in kernel.ior[0].not_reproduced)
+    assert any(
+        "application's are 2, 5" in sentence for sentence in texts(kernel.ior[0].not_reproduced)
+    )
 
 
 @pytest.mark.parametrize(
@@ -173,7 +179,7 @@ def test_a_file_that_the_application_syncs_is_synced_by_ior(tmp_path):
         km.file_per_process(4), tmp_path
     ).ior  # it has an fsync after its writes
     assert " -k -e " in writing.command and "-e" not in reading.command.split()
-    assert any("cache of the same node" in sentence for sentence in reading.not_reproduced)
+    assert any("cache of the same node" in sentence for sentence in texts(reading.not_reproduced))
     assert all("-e" not in line.command.split() for line in kernel_of(km.btio(2), tmp_path).ior)
 
 
@@ -183,7 +189,9 @@ def test_offsets_through_a_view_are_refused_unless_approximate_is_asked_for(tmp_
     assert "layout does not have" in kernel_of(made, tmp_path).ior_refused[0].reason
     asked = kernel_of(made, tmp_path, approximate=True)
     assert asked.ior_refused == ()
-    assert all(line.not_reproduced[0].startswith("Approximate, because") for line in asked.ior)
+    assert all(
+        texts(line.not_reproduced)[0].startswith("Approximate, because") for line in asked.ior
+    )
 
 
 def test_a_mixed_phase_becomes_a_line_of_writes_and_one_of_reads(tmp_path):
@@ -196,7 +204,9 @@ def test_a_mixed_phase_becomes_a_line_of_writes_and_one_of_reads(tmp_path):
         assert line.transfer == -(-member.rs // 8) * 8
         assert line.block == 3 * line.transfer
     assert {line.ph_ids for line in kernel.ior} == {(phase.ph_id,)}
-    assert any("in turns" in sentence for line in kernel.ior for sentence in line.not_reproduced)
+    assert any(
+        "in turns" in sentence for line in kernel.ior for sentence in texts(line.not_reproduced)
+    )
 
 
 def test_irregular_operations_become_their_mean_and_the_differences_are_counted(tmp_path):
@@ -216,10 +226,10 @@ def test_irregular_operations_become_their_mean_and_the_differences_are_counted(
     ior = parse_command(line.command)
     # mean: 1024 / 5 = 204.8, up to a multiple of 8: 208; 5 operations on 2 ranks: 2.5, rounded to 2 each
     assert (ior.transfer, ior.block, ior.n_tasks) == (208, 2 * 208, 2)
-    assert "Operations: 5 become 4 (-20.000 %)." in line.not_reproduced
+    assert "Operations: 5 become 4 (-20.000 %)." in texts(line.not_reproduced)
     # 4 * 208 = 832 of 1024 bytes
-    assert "Bytes: 1024 become 832 (-18.750 %)." in line.not_reproduced
-    assert "Request size 100 to 300 becomes 208." in line.not_reproduced
+    assert "Bytes: 1024 become 832 (-18.750 %)." in texts(line.not_reproduced)
+    assert "Request size 100 to 300 becomes 208." in texts(line.not_reproduced)
 
 
 @pytest.mark.parametrize("version", ["4.0", "2.10"])

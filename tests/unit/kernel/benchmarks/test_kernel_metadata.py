@@ -26,6 +26,7 @@ from wavetank.model.document.program import (
     SyncStep,
     given_by_number,
 )
+from wavetank.notes import texts
 
 MEET = SyncStep(communicator=0)
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
@@ -140,7 +141,7 @@ def test_phases_of_equal_numbers_of_files_are_a_line_of_mdtest(tmp_path, how, op
 def test_what_is_looked_at_only_must_be_made_by_mdtest_before(tmp_path):
     (line,) = benchmark(tmp_path, own=False, phases="T").mdtest
     assert " -T " in line.command and " -C" not in line.command
-    assert any("run the same line with -C" in sentence for sentence in line.not_reproduced)
+    assert any("run the same line with -C" in sentence for sentence in texts(line.not_reproduced))
 
 
 def data(n: int) -> DataStep:
@@ -262,14 +263,14 @@ def test_entries_without_a_name_are_filled_in_and_said(tmp_path):
     # five entries, of which the run looks at two
     kernel = tree(tmp_path, [*listing(1, 5), call("stat", 2), call("stat", 3)], ["/t/a", "/t/sub"])
     assert [file.entries for file in kernel.files] == [3, 0, 0]
-    assert any("3 entries of directories" in sentence for sentence in kernel.not_reproduced)
+    assert any("3 entries of directories" in sentence for sentence in texts(kernel.notes))
 
 
 def test_what_the_run_made_or_removed_before_a_listing_is_no_entry_to_fill_in(tmp_path):
     steps = [*create(2), call("unlink", 3), *listing(1, 1)]
     kernel = tree(tmp_path, steps, ["/t/made", "/t/gone"])
     assert [file.entries for file in kernel.files] == [0, 0, 0]
-    assert not kernel.not_reproduced
+    assert not texts(kernel.notes)
 
 
 def test_files_that_mpi_made_or_removed_before_a_listing_are_taken_into_account(tmp_path):

@@ -24,6 +24,7 @@ from wavetank.model.document.program import (
     Step,
     given_by_number,
 )
+from wavetank.notes import texts
 
 SYNC = FileStep(iop_type="fsync", file_id=1, handle=0)
 ONE = DataStep(ph_id=1, n=1)
@@ -94,7 +95,7 @@ def test_a_repeat_counts_as_its_repetitions_do(tmp_path):
 
 def ior(kernel: Kernel, version: str = "4.0") -> tuple[list[str], str]:
     (line,) = ior_lines(kernel, (), version)[0]
-    return line.command.split(), " ".join(line.not_reproduced)
+    return line.command.split(), " ".join(texts(line.not_reproduced))
 
 
 def test_ior_syncs_each_write_where_the_application_does(tmp_path):
@@ -149,7 +150,7 @@ def test_fio_syncs_as_often_as_the_application(steps, options, left, tmp_path):
     assert [line for line in plan.text().splitlines() if "sync=" in line] == options
     (job,) = plan.jobs
     assert job.n_syncs == syncs_of(kernel).n
-    assert not any("The application syncs" in one for one in plan.not_reproduced[1])
+    assert not any("The application syncs" in one for one in texts(plan.not_reproduced[1]))
     assert io_of(plan.jobs, []).not_on_disk_bytes == 64 * left
     (job,) = plan.flushed().jobs
     assert job.flush and io_of([job], []).not_on_disk_bytes == 0

@@ -20,6 +20,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase, UnknownOffsets
 from wavetank.model.document.program import DataStep, Program
 from wavetank.model.extract import extract_model
+from wavetank.notes import carried, note, texts
 from wavetank.report.tables.kernel import kernel_words
 from wavetank.trace.open import open_trace
 from wavetank.trace.store import write_imported
@@ -41,19 +42,19 @@ def a_log(**phase: object) -> Model:
 
 
 def test_what_a_trace_lost_is_in_its_kernel_and_in_the_settings_of_each_result(tmp_path):
-    model = km.abyss(100_000).model_copy(update={"lost": (LOST,)})
+    model = km.abyss(100_000).model_copy(update={"notes": (note("lost", "operations", LOST),)})
     kernel = kernel_of(model, tmp_path)
-    assert kernel.doubts == (f"the trace is PARTIAL: {LOST}",)
-    assert kernel.doubts[0] in kernel.not_reproduced
-    assert described(kernel) == {"source": kernel.doubts[0]}
+    assert texts(carried(kernel.notes)) == (f"the trace is PARTIAL: {LOST}",)
+    assert texts(carried(kernel.notes))[0] in texts(kernel.notes)
+    assert described(kernel) == {"source": texts(carried(kernel.notes))[0]}
     assert any(LOST in words for words in kernel_words(kernel))
-    assert kernel_of(km.abyss(100_000), tmp_path).doubts == ()
+    assert texts(carried(kernel_of(km.abyss(100_000), tmp_path).notes)) == ()
 
 
 def test_calls_of_which_nothing_tells_whether_they_were_collective_are_not_exact(tmp_path):
     model = a_log(collective_unknown=True)
     kernel = kernel_of(model, tmp_path)
-    assert kernel.doubts == (f"phase 1: {UNDECIDED}",)
+    assert texts(carried(kernel.notes)) == (f"phase 1: {UNDECIDED}",)
     (row, *_) = replay_fidelity(kernel, model)
     assert row.ph_ids == (1,) and not row.exact
     assert row.differences == (UNDECIDED,)
@@ -65,7 +66,7 @@ def test_calls_of_which_nothing_tells_whether_they_were_collective_are_not_exact
 def test_calls_that_are_told_apart_are_exact(tmp_path):
     model = a_log()
     kernel = kernel_of(model, tmp_path)
-    assert kernel.doubts == ()
+    assert texts(carried(kernel.notes)) == ()
     assert all(row.exact for row in replay_fidelity(kernel, model))
 
 
@@ -123,17 +124,22 @@ def test_calls_by_the_shared_pointer_keep_the_size_of_each(tmp_path):
 
 def test_what_a_source_does_not_tell_keeps_its_kernel_from_being_exact(tmp_path):
     untold = "the log keeps no results of calls"
-    kernel = kernel_of(km.abyss(100_000).model_copy(update={"untold": (untold,)}), tmp_path)
-    assert kernel.doubts == (untold,)
-    assert untold in kernel.not_reproduced
+    kernel = kernel_of(
+        km.abyss(100_000).model_copy(update={"notes": (note("unrecorded", "calls", untold),)}),
+        tmp_path,
+    )
+    assert texts(carried(kernel.notes)) == (untold,)
+    assert untold in texts(kernel.notes)
     assert untold in described(kernel)["source"]
 
 
 def test_calls_that_the_library_may_make_otherwise_are_said_beside_the_kernel(tmp_path):
     said = "phase 1: the application's memory has gaps and a replay's has none"
-    kernel = kernel_of(a_log().model_copy(update={"library_calls": (said,)}), tmp_path)
-    assert said in kernel.not_reproduced
-    assert kernel.doubts == ()  # of the calls that the kernel makes all is known
+    kernel = kernel_of(
+        a_log().model_copy(update={"notes": (note("library", "memory", said),)}), tmp_path
+    )
+    assert said in texts(kernel.notes)
+    assert texts(carried(kernel.notes)) == ()  # of the calls that the kernel makes all is known
 
 
 @pytest.mark.parametrize(
@@ -146,5 +152,5 @@ def test_kernels_of_logs_that_leave_something_out_say_so(tmp_path: Path, log: st
     write_imported(trace, tmp_path / "converted", source)
     for one in (trace, open_trace(tmp_path / "converted")):
         kernel = kernel_of(extract_model(one, provenance()), tmp_path)
-        assert one.untold
-        assert set(one.untold) <= set(kernel.doubts)
+        assert texts(one.notes, "unrecorded")
+        assert set(texts(one.notes, "unrecorded")) <= set(texts(carried(kernel.notes)))

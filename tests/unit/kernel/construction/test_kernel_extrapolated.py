@@ -13,6 +13,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.phase import LinearOffsets, UnknownOffsets
 from wavetank.model.scaling.extrapolation import extrapolate
 from wavetank.model.scaling.fitting import fit_models
+from wavetank.notes import carried, note, texts
 
 SCATTERED = {2: [0, 700], 3: [100, 0, 900], 4: [300, 0, 1100, 500]}
 """Where ranks write 100 bytes: no function of np and the rank."""
@@ -49,7 +50,7 @@ def test_a_phase_whose_offsets_are_no_function_says_so_and_keeps_its_size(model:
     )
     assert model.extrapolation is not None
     assert [one.ph_ids for one in model.extrapolation.not_extrapolated] == [(phase.ph_id,)]
-    assert any("not extrapolated: offset" in warning for warning in model.warnings)
+    assert any("not extrapolated: offset" in warning for warning in texts(model.notes))
     other = next(phase for phase in model.phases if phase.pattern[0].rs == 10)
     assert other.offset[0] == LinearOffsets(a=10, b=0, c=0)
 
@@ -59,18 +60,26 @@ def test_what_the_traced_runs_do_not_tell_is_said_with_their_process_counts(tmp_
         model_of([Event(rank, "pwrite", 0, rank * 10, 10) for rank in range(n)]) for n in (2, 3, 4)
     ]
     runs[1] = runs[1].model_copy(
-        update={"untold": ("no results",), "library_calls": ("other calls",)}
+        update={
+            "notes": (
+                note("unrecorded", "calls", "no results"),
+                note("library", "calls", "other calls"),
+            )
+        }
     )
     made = extrapolate(fit_models(runs), 8, PROVENANCE)
     untold, possible = (
         f"in the traced run of 3 processes: {said}" for said in ("no results", "other calls")
     )
-    assert (made.untold, made.library_calls) == ((untold,), (possible,))
-    assert {untold, possible} <= set(made.warnings)
+    assert (texts(made.notes, "unrecorded"), texts(made.notes, "library")) == (
+        (untold,),
+        (possible,),
+    )
+    assert {untold, possible} <= set(texts(made.notes))
     made.write(tmp_path / "m.json")
     kernel = make_kernel(made, tmp_path / "m.json")
-    assert untold in kernel.doubts
-    assert possible in kernel.not_reproduced
+    assert untold in texts(carried(kernel.notes))
+    assert possible in texts(kernel.notes)
 
 
 def test_its_kernel_is_refused_with_the_reason(model: Model, tmp_path: Path) -> None:
@@ -83,7 +92,7 @@ def test_its_kernel_is_refused_with_the_reason(model: Model, tmp_path: Path) -> 
 
 def test_an_approximate_kernel_says_what_stands_in(model: Model, tmp_path: Path) -> None:
     kernel = make_kernel(model, tmp_path / "m.json", approximate=True)
-    assert kernel.not_reproduced[0].startswith(
+    assert texts(kernel.notes)[0].startswith(
         "Where phase 1 lies in the file is not extrapolated (offset: no function"
     )
     phase = next(phase for phase in kernel.phases if phase.pattern[0].rs == 100)
@@ -108,5 +117,5 @@ def test_a_phase_of_unknown_size_is_left_out_and_refused(tmp_path: Path) -> None
     kernel = make_kernel(made, tmp_path / "m.json", approximate=True)
     assert any(
         text.startswith("Left out, because it is not extrapolated: pwrite")
-        for text in kernel.not_reproduced
+        for text in texts(kernel.notes)
     )

@@ -11,6 +11,7 @@ from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.ordering.waits import find_waits
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, SyncStep
+from wavetank.notes import texts
 
 
 def kernel_of(model: Model, folder: Path) -> Kernel:
@@ -103,11 +104,11 @@ def test_what_an_earlier_run_left_of_a_file_is_no_input(before, flags):
 
 def test_a_replay_of_calls_that_it_performs_as_they_are_is_exact(tmp_path):
     for made in (km.btio(), km.file_per_process(), km.read_write_three_times()):
-        assert kernel_of(made, tmp_path).not_reproduced == ()
+        assert texts(kernel_of(made, tmp_path).notes) == ()
 
 
 def test_seeks_whose_place_is_not_kept_are_said(tmp_path):
-    (sentence,) = kernel_of(km.abyss(1_000_000), tmp_path).not_reproduced
+    (sentence,) = texts(kernel_of(km.abyss(1_000_000), tmp_path).notes)
     # ceil(1000000 / 8191) = 123 reads by each of two ranks, 3 seeks each
     assert sentence.startswith("Seeks that move nothing (738)")
 
@@ -139,7 +140,7 @@ def test_a_call_without_a_replay_is_left_out_and_said(tmp_path):
     made = made.model_copy(update={"programs": (program.model_copy(update={"steps": steps}),)})
     kernel = kernel_of(made, tmp_path)
     assert any(
-        sentence.startswith("5 lockf calls are left out") for sentence in kernel.not_reproduced
+        sentence.startswith("5 lockf calls are left out") for sentence in texts(kernel.notes)
     )
 
 
@@ -184,9 +185,7 @@ def test_a_reader_waits_for_a_writer_that_no_collective_orders(tmp_path):
     # after the writer's close, before the reader's open
     assert words.index("signal") == words.index("do", words.index("data")) + 1
     assert words[words.index("await") + 1] == "do"
-    assert any(
-        "wait until the earlier one is done" in sentence for sentence in kernel.not_reproduced
-    )
+    assert any("wait until the earlier one is done" in sentence for sentence in texts(kernel.notes))
 
 
 def test_a_collective_between_needs_no_wait(tmp_path):
@@ -275,7 +274,7 @@ def test_a_request_far_beyond_what_it_moved_asks_for_that_only(tmp_path):
         and "empty copy_file_range 1 0 300000 0 1 0" in text
     )
     assert "-b 300000 -t 300000" in kernel.ior[0].command
-    assert any(str(ask) in sentence for sentence in kernel.not_reproduced)
+    assert any(str(ask) in sentence for sentence in texts(kernel.notes))
 
 
 def test_a_file_that_is_only_looked_at_is_an_input(tmp_path):

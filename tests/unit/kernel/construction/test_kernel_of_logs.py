@@ -11,6 +11,7 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase
 from wavetank.model.document.program import DataStep, FileStep, Program
+from wavetank.notes import texts
 
 RS, STEP, N_RANKS, N_STEPS = 17280, 69120, 4, 12
 # BT-IO class S on 4 ranks, as Darshan keeps it: the first offset of each rank's operation, through a view
@@ -59,7 +60,7 @@ def opens(kernel: Kernel) -> list[tuple[tuple[int, ...], int]]:
 def test_a_file_whose_opening_is_not_in_the_log_is_opened_at_the_start(tmp_path, names, mode):
     kernel = kernel_of(log_of(*(bt_phase(i + 1, name) for i, name in enumerate(names))), tmp_path)
     assert opens(kernel) == [((0, 1, 2, 3), mode)]
-    assert any(sentence.startswith("When ") for sentence in kernel.not_reproduced)
+    assert any(sentence.startswith("When ") for sentence in texts(kernel.notes))
 
 
 def test_ranks_that_do_not_use_the_file_do_not_open_it(tmp_path):
@@ -92,7 +93,7 @@ def test_overlapping_parts_of_a_collective_call_are_laid_side_by_side(tmp_path):
     assert [runs[0].offset for runs in offsets.runs] == [0, RS, 2 * RS, 3 * RS]
     assert {runs[0].disp for runs in offsets.runs} == {STEP}
     assert kernel.phases[0].ph_weight == N_RANKS * N_STEPS * RS
-    assert any("overlap between ranks" in sentence for sentence in kernel.not_reproduced)
+    assert any("overlap between ranks" in sentence for sentence in texts(kernel.notes))
 
 
 def test_an_offset_function_with_overlapping_ranks_is_laid_out_in_its_order():

@@ -14,6 +14,7 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.fidelity.certificate import PhaseFidelity, replay_fidelity
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
+from wavetank.notes import texts
 
 WRITES = km.phase(1, 1, (0,), 4, [km.member("write", 100, 100)], [km.linear(b=100)])
 OPEN = FileStep(iop_type="open", file_id=1, handle=0, flags=km.O_RDWR)
@@ -76,7 +77,7 @@ def test_a_failure_that_the_replay_cannot_repeat_is_no_exact_one(tmp_path, name,
     kernel = kernel_of(model, tmp_path)
     row = other_calls(kernel, model)
     assert row.differences == ((told,) if told else ())
-    assert any(f"1 {name} ({errno.errorcode[error]})" in text for text in kernel.not_reproduced)
+    assert any(f"1 {name} ({errno.errorcode[error]})" in text for text in texts(kernel.notes))
 
 
 @pytest.mark.parametrize(

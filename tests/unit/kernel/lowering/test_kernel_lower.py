@@ -11,6 +11,7 @@ from wavetank.kernel.lowering.plan_text import lower, rank_list
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import UnknownOffsets
 from wavetank.model.document.program import DataStep, FileStep
+from wavetank.notes import texts
 
 
 def plan_of(model: Model, folder: Path) -> str:
@@ -84,7 +85,7 @@ def test_an_open_without_a_recorded_communicator_takes_the_ranks_that_open(tmp_p
     assert "communicator 3 0 1 2" in lines  # beside "communicator all"
     # do CALL FILE HANDLE ARG OFFSET VIEW COMMUNICATOR ERROR COUNT INFO NAME
     assert " do MPI_File_open 1 0 9 - - 1 0 1 - 0" in lines
-    assert any("communicator" in sentence for sentence in kernel.not_reproduced)
+    assert any("communicator" in sentence for sentence in texts(kernel.notes))
 
 
 def test_an_operation_whose_offset_nobody_knows_is_left_out_and_said(tmp_path):
@@ -93,7 +94,7 @@ def test_an_operation_whose_offset_nobody_knows_is_left_out_and_said(tmp_path):
     made = made.model_copy(update={"phases": (phase, *made.phases[1:])})
     kernel = make_kernel(made, km.written(made, tmp_path))
     assert 1 not in {phase.ph_id for phase in kernel.phases}
-    assert any("does not know its offsets" in sentence for sentence in kernel.not_reproduced)
+    assert any("does not know its offsets" in sentence for sentence in texts(kernel.notes))
 
 
 def test_an_unknown_offset_in_a_kernel_file_is_refused(tmp_path):

@@ -21,6 +21,7 @@ from wavetank.model.document.expansion import phase_operations
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Offsets, Phase
 from wavetank.model.extract import extract_model
+from wavetank.notes import note
 
 
 def test_a_model_is_the_same_as_itself_in_another_folder_and_at_another_speed() -> None:
@@ -224,7 +225,14 @@ def test_a_darshan_log_is_compared_in_what_it_tells() -> None:
 
 def test_what_models_do_not_tell_is_noted_with_each() -> None:
     a = model_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)])
-    b = a.model_copy(update={"untold": ("no results",), "library_calls": ("other calls below",)})
+    b = a.model_copy(
+        update={
+            "notes": (
+                note("unrecorded", "calls", "no results"),
+                note("library", "calls", "other calls below"),
+            )
+        }
+    )
     assert compare_models(a, b).notes == ("b: no results", "b: other calls below")
     assert compare_models(b, a).notes == ("a: no results", "a: other calls below")
     assert compare_models(a, a).notes == ()

@@ -11,6 +11,7 @@ from test_counted_models import requests
 from darshan_logs import without_dxt
 from wavetank.model.document.model import Model, levels_of_files
 from wavetank.model.extract import extract_model
+from wavetank.notes import texts
 from wavetank.trace.open import open_trace
 
 LOGS = Path(__file__).parents[3] / "data" / "darshan"
@@ -85,10 +86,10 @@ def test_streams_are_in_the_model(tmp_path: Path) -> None:
     # Three reads of 28 bytes after it was closed are those of a socket that had got its descriptor.
     (hist,) = (file for file in model.files if file.file_name.endswith("coverage.hist"))
     assert (hist.file_fileaccesstype, hist.n_operations, hist.file_size) == ("W", 1, 581)
-    assert any(warning.startswith("operations were left out (3)") for warning in model.warnings)
+    assert any(warning.startswith("operations were left out (3)") for warning in texts(model.notes))
     assert any(
         warning.startswith("of 2 files some operations may be of others")
-        for warning in model.warnings
+        for warning in texts(model.notes)
     )
     assert model.app_st >= with_segments.app_st
 

@@ -138,7 +138,7 @@ def test_phases_and_steps_are_the_same_for_any_number_of_files(
 def test_a_kernel_of_renamed_files_is_exact(tmp_path: Path, n: int, names: Names) -> None:
     model = model_of(n, names, by_link=names is AT_RANDOM)
     kernel = kernel_of(model, tmp_path)
-    assert kernel.not_reproduced == ()
+    assert kernel.notes == ()
     assert all(row.exact for row in replay_fidelity(kernel, model))
     kernel.write(tmp_path / "kernel.json")
     assert Kernel.read(tmp_path / "kernel.json") == kernel

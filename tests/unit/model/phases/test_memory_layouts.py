@@ -11,6 +11,7 @@ from wavetank.document import provenance
 from wavetank.errors import ModelError
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
+from wavetank.notes import texts
 from wavetank.trace.arguments import MEMORY_VIEW, Memory
 from wavetank.trace.schema import FileView
 from wavetank.variants.own_places import Own, own_phase
@@ -40,7 +41,7 @@ def test_a_phase_says_where_the_gaps_in_the_memory_of_its_calls_are(fold: bool) 
     (phase,) = model.phases
     assert phase.memory == ((1,),)
     assert phase.memory_at(0, 0) == 1
-    assert (model.untold, model.library_calls) == ((), ())
+    assert (texts(model.notes, "unrecorded"), texts(model.notes, "library")) == ((), ())
     view = model.views[1]
     assert (view.extent, view.run_offsets, view.run_lengths) == (1500, (500,), (500,))
 
@@ -81,13 +82,13 @@ def test_memory_that_changes_from_call_to_call_is_told_by_its_kind_alone(other: 
     model = model_of(calls(*[MEMORY_VIEW, MEMORY_VIEW, other] * 2))
     (phase,) = model.phases
     assert phase.memory is None
-    assert model.library_calls == (SAID,)
+    assert texts(model.notes, "library") == (SAID,)
 
 
 def test_memory_of_which_it_is_not_known_where_its_gaps_are_is_told_by_its_kind_alone() -> None:
     model = model_of(calls(*[Memory.GAPS] * N))
     assert model.phases[0].memory is None
-    assert model.library_calls == (SAID,)
+    assert texts(model.notes, "library") == (SAID,)
 
 
 def test_memory_that_a_trace_does_not_hold_is_damage() -> None:

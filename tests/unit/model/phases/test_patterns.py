@@ -9,6 +9,7 @@ import pytest
 from fold_builder import Event, model_of
 
 from wavetank.model.rules import Rules
+from wavetank.notes import texts
 from wavetank.trace.schema import Level
 
 R, W = "pread", "pwrite"
@@ -159,7 +160,7 @@ def test_a_pause_hidden_in_a_folded_row_is_told() -> None:
         for i in range(10)
     ]
     model = model_of(events, Rules(split_at_computation_s=20.0), fold=True)
-    assert any("is not recorded" in warning for warning in model.warnings)
+    assert any("is not recorded" in warning for warning in texts(model.notes))
 
 
 def test_similar_displacements_are_one_phase_that_keeps_each_offset() -> None:

@@ -19,6 +19,7 @@ from wavetank.model.document.program import (
 )
 from wavetank.model.document.step_walks import unrolled
 from wavetank.model.rules import Rules
+from wavetank.notes import texts
 from wavetank.trace.schema import COLUMNS
 
 
@@ -184,7 +185,7 @@ def test_a_failed_write_is_a_file_step_with_its_error_and_in_no_phase() -> None:
     assert model.programs[0].steps[1] == FileStep(
         iop_type="pwrite", file_id=1, handle=0, size=10, offset=40, error=28
     )
-    assert any("1 reads or writes failed" in warning for warning in model.warnings)
+    assert any("1 reads or writes failed" in warning for warning in texts(model.notes))
 
 
 @pytest.mark.parametrize("op", ["pwrite", "MPI_File_write_at"])

@@ -17,6 +17,7 @@ from wavetank.model.scaling.extrapolation import extrapolate
 from wavetank.model.scaling.file_families import name_pattern
 from wavetank.model.scaling.fitting import fit_models
 from wavetank.model.scaling.functions.process_functions import candidates
+from wavetank.notes import note, texts
 from wavetank.trace.schema import FileView, Trace
 
 
@@ -156,7 +157,7 @@ def test_bt_io_at_25_and_36_processes_from_4_9_and_16_is_the_run_itself(
         assert made.extrapolation is not None
         assert made.extrapolation.traced_np == (4, 9, 16)
         assert made.extrapolation.not_extrapolated == ()
-        assert any("never traced" in warning for warning in made.warnings)
+        assert any("never traced" in warning for warning in texts(made.notes))
 
 
 def test_how_blocks_are_divided_is_not_guessed() -> None:
@@ -206,7 +207,7 @@ def test_a_line_through_a_single_ranks_values_is_not_taken_where_others_follow_n
     ("change", "message"),
     [
         ({"application": "other"}, "different programs"),
-        ({"warnings": ("the trace of rank 3 is cut short (killed, or damaged)",)}, "np 4 is not whole"),
+        ({"notes": (note("unfinished", "ranks", "rank 3 is cut short"),)}, "np 4 is not whole"),
         ({"source": "extrapolated"}, "np 4 is extrapolated itself"),
         (
             {"boundaries": Boundaries(split_at_communication={}, split_at_computation_s=1, similarity=None)},

@@ -8,6 +8,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.scaling.extrapolation import extrapolate
 from wavetank.model.scaling.fitting import fit_models
+from wavetank.notes import texts
 from wavetank.trace.arguments import MEMORY_VIEW
 from wavetank.trace.schema import FileView
 
@@ -29,7 +30,7 @@ def test_gaps_in_memory_are_not_extrapolated_and_the_model_says_so() -> None:
     assert made.extrapolation is not None
     assert made.extrapolation.not_extrapolated == ()
     assert [phase.memory for phase in made.phases] == [None]
-    assert made.library_calls == tuple(
+    assert texts(made.notes, "library") == tuple(
         f"in the traced run of {n} processes: phase 1: the gaps in the application's memory are not extrapolated, so that "
         "the MPI library may make other calls below these"
         for n in runs

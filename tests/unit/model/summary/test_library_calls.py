@@ -6,6 +6,7 @@ import pytest
 from fold_builder import Event, model_of
 
 from wavetank.model.rules import Rules
+from wavetank.notes import texts
 from wavetank.trace.arguments import Memory
 from wavetank.trace.schema import Level
 
@@ -51,20 +52,20 @@ def test_writes_below_which_the_library_read_are_told_unless_memory_is_plain(
 ) -> None:
     model = model_of(sieved(memory), fold=fold)
     assert model.phases[0].pattern[0].iop_type == CALL
-    assert model.untold == (READING,)
-    assert READING in model.warnings
-    assert model.library_calls == ()
+    assert texts(model.notes, "unrecorded") == (READING,)
+    assert READING in texts(model.notes)
+    assert texts(model.notes, "library") == ()
 
 
 def test_a_replay_s_memory_is_plain_too_so_that_its_library_reads_where_the_application_s_did() -> (
     None
 ):
     model = model_of(sieved(Memory.PLAIN))
-    assert (model.untold, model.library_calls) == ((), ())
+    assert (texts(model.notes, "unrecorded"), texts(model.notes, "library")) == ((), ())
 
 
 def test_reads_behind_the_end_of_the_file_are_reads() -> None:
-    (said,) = model_of(sieved(Memory.GAPS, moved=0)).untold
+    (said,) = texts(model_of(sieved(Memory.GAPS, moved=0)).notes, "unrecorded")
     assert "made 4 reads of 0 bytes" in said
 
 
@@ -74,22 +75,25 @@ def test_reads_behind_the_end_of_the_file_are_reads() -> None:
 )
 def test_memory_with_gaps_alone_is_said_as_what_may_be(call: str, read: str | None) -> None:
     model = model_of(sieved(Memory.GAPS, call, read))
-    assert model.untold == ()
-    assert model.library_calls == (GAPS,)
-    assert GAPS in model.warnings
+    assert texts(model.notes, "unrecorded") == ()
+    assert texts(model.notes, "library") == (GAPS,)
+    assert GAPS in texts(model.notes)
     plain = model_of(sieved(Memory.PLAIN, call, read))
-    assert (plain.untold, plain.library_calls) == ((), ())
+    assert (texts(plain.notes, "unrecorded"), texts(plain.notes, "library")) == ((), ())
 
 
 def test_reads_of_another_file_are_not_the_library_s() -> None:
-    assert model_of(sieved(Memory.UNKNOWN, read_file=1)).untold == ()
+    assert texts(model_of(sieved(Memory.UNKNOWN, read_file=1)).notes, "unrecorded") == ()
 
 
 def test_each_level_alone_says_what_holds_for_its_own_kernel() -> None:
     posix = model_of(sieved(Memory.GAPS), Rules(levels=(Level.POSIX,)))
-    assert (posix.untold, posix.library_calls) == ((), ())  # its kernel makes the reads itself
+    assert (texts(posix.notes, "unrecorded"), texts(posix.notes, "library")) == (
+        (),
+        (),
+    )  # its kernel makes the reads itself
     mpi = model_of(sieved(Memory.GAPS), Rules(levels=(Level.MPIIO,)))
-    assert mpi.untold == (READING,)
+    assert texts(mpi.notes, "unrecorded") == (READING,)
 
 
 def test_phases_are_told_apart() -> None:
@@ -103,5 +107,7 @@ def test_phases_are_told_apart() -> None:
     model = model_of(events)
     by_file = {phase.file_id: phase.ph_id for phase in model.phases if phase.level == "mpiio"}
     first, second, _ = (by_file[file_id] for file_id in sorted(by_file))
-    assert [said.partition(":")[0] for said in model.untold] == [f"phase {first}"]
-    assert [said.partition(":")[0] for said in model.library_calls] == [f"phase {second}"]
+    assert [said.partition(":")[0] for said in texts(model.notes, "unrecorded")] == [
+        f"phase {first}"
+    ]
+    assert [said.partition(":")[0] for said in texts(model.notes, "library")] == [f"phase {second}"]

@@ -21,6 +21,7 @@ import report_examples
 from wavetank.compare.configuration import OtherCost
 from wavetank.compare.search_record import Dropped, Search
 from wavetank.errors import WavetankError
+from wavetank.notes import notes_of
 from wavetank.report.document import Report
 from wavetank.report.gather import read_folder
 from wavetank.report.page import text_formats
@@ -351,7 +352,11 @@ def test_a_doubt_of_many_configurations_is_said_once(tmp_path) -> None:
     doubted = [
         each.model_copy(
             update={
-                "findings": ("busy", *(["slow"] if i < 4 else []), *(["late"] if i < 2 else []))
+                "notes": notes_of(
+                    "suspect",
+                    "cluster",
+                    ("busy", *(["slow"] if i < 4 else []), *(["late"] if i < 2 else [])),
+                )
             }
         )
         for i, each in enumerate(comparison.configurations)

@@ -6,6 +6,7 @@ import kernel_models as km
 import pytest
 
 from wavetank.model.tables.application_table import application_table
+from wavetank.notes import note
 from wavetank.report.plots.sizes import class_label, exact_size, size_class
 from wavetank.report.plots.svg import shorten
 from wavetank.tables.words import (
@@ -72,7 +73,9 @@ def test_characters_that_would_hide_or_break_something_are_made_visible() -> Non
 def test_the_application_table_says_what_a_trace_lost() -> None:
     lost = "5 of 9 operations are missing"
     whole = km.abyss(100_000)
-    rows = application_table(whole.model_copy(update={"lost": (lost,)})).rows
+    rows = application_table(
+        whole.model_copy(update={"notes": (note("lost", "operations", lost),)})
+    ).rows
     told = ("trace", "what is missing", f"the trace is PARTIAL: {lost}")
     assert told in [tuple(cell.text for cell in row) for row in rows]
     assert len(application_table(whole).rows) == len(rows) - 1
