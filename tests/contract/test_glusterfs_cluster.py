@@ -171,7 +171,7 @@ def test_an_option_that_gluster_does_not_have_is_refused_before_anything_starts(
     monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path))
     spec = gluster_spec("unknown", 1, {}, options={"performance.io-cach": True, "user.note": "x"})
     message = (
-        r"file_system.options performance.io-cach: glusterfs .* \(near: performance.io-cache\b"
+        r"file_system.options.performance.io-cach: glusterfs .* \(near: performance.io-cache\b"
     )
     with pytest.raises(SpecError, match=message) as caught:
         deploy.bring_up(spec)
