@@ -17,8 +17,8 @@ Kind = Literal[
     "inferred",  # concluded from what was recorded, or corrected by it
     "unfinished",  # a process did not end in order, or has no trace
     "unseen",  # whether the run did it is not on record
-    "omitted",  # the kernel, or a benchmark's line, does not do it
-    "replaced",  # the kernel, or a benchmark's line, does something else
+    "omitted",  # the kernel does not do it
+    "replaced",  # the kernel, or a benchmark's line, does it otherwise
     "suspect",  # of the cluster or the machine while it was measured
     "remark",  # how to read the numbers
 ]

@@ -19,7 +19,7 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, Refused
 from wavetank.kernel.document.operations import totals
 from wavetank.model.document.phase import Phase, Run
-from wavetank.notes import Note, note
+from wavetank.notes import Note, note, notes_of
 
 ENGINES = {
     "read": "sync", "write": "sync", "readv": "vsync", "writev": "vsync",
@@ -29,9 +29,7 @@ ENGINES = {
 
 _LARGEST_SEED = 2**62
 _RANDOM = "random, within the same bytes as the application's, in an order of fio's own."
-_ALWAYS = note(
-    "omitted", "order", "Ranks meet only where a job waits for all before it; pauses are left out."
-)
+_ALWAYS = note("replaced", "order", "Ranks meet only where a job waits for all before it; pauses are left out.")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -229,18 +227,10 @@ def _synced(jobs: Sequence[FioJob], syncs: Syncs) -> tuple[list[FioJob], Notes]:
     notes = []
     n = sum(job.n_syncs for job in made)
     if n != syncs.n:
-        notes.append(
-            note("replaced", "syncs", f"The application syncs {syncs.n} times, fio {n} times.")
-        )
+        notes.append(f"The application syncs {syncs.n} times, fio {n} times.")
     if "fdatasync" in syncs.names and any(job.flush for job in made):
-        notes.append(
-            note(
-                "replaced",
-                "syncs",
-                "The fdatasync after the last write becomes fsync (end_fsync=1).",
-            )
-        )
-    return made, tuple(notes)
+        notes.append("The fdatasync after the last write becomes fsync (end_fsync=1).")
+    return made, notes_of("replaced", "syncs", notes)
 
 
 def _approximated(
@@ -322,9 +312,5 @@ def _job(phase: Phase, rank: int, name: str, runs: Sequence[Run], waits: bool) -
 def _notes(group: Group, jobs: Sequence[FioJob]) -> Iterator[Note]:
     yield from differences(group, [job.operations() for job in jobs])
     if sum(group.phases[0].metadata_ops.values()):
-        yield note(
-            "replaced",
-            "metadata",
-            "Calls that move no data (open, close, seek, ...) become fio's own open and close.",
-        )
+        yield note("replaced", "metadata", "Calls that move no data (open, close, seek, ...) become fio's own open and close.")  # fmt: skip
     yield _ALWAYS

@@ -38,7 +38,7 @@ from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import IorLine, Kernel, Refused
 from wavetank.kernel.document.operations import first_difference, totals
 from wavetank.model.document.phase import Run, Series
-from wavetank.notes import Note, note
+from wavetank.notes import Note, note, notes_of
 
 SEED = 1
 """Of random offsets (-z), of every line: a file is read in the order in which it was written."""
@@ -202,7 +202,8 @@ def ior_lines(
                     ph_ids=ph_ids, command=line.command(version),
                     before=None if before is None else before.command(version),
                     not_reproduced=(
-                        *notes, *options.notes, *beside.of(group, made_before=before is not None)
+                        *notes, *notes_of("replaced", "syncs", options.notes),
+                        *notes_of("replaced", "surroundings", beside.of(group, made_before=before is not None)),
                     ),
                 )
             )  # fmt: skip

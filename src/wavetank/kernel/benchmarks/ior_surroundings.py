@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from wavetank.kernel.benchmarks.groups import Group, iors_own, overlap, some, stem_of
 from wavetank.kernel.document import calls
-from wavetank.notes import Note, note
 from wavetank.tables.words import listed
 
 _MOST_NAMED = 8  # phases in a sentence
@@ -26,73 +25,41 @@ class Surroundings:
         for group in groups:
             self._by_ranks.setdefault(frozenset(group.ranks()), []).append(group)
 
-    def of(self, group: Group, *, made_before: bool) -> Iterator[Note]:
-        """Notes on one group; ``made_before``: a line makes what its line reads."""
+    def of(self, group: Group, *, made_before: bool) -> Iterator[str]:
+        """Sentences on one group; ``made_before``: a line makes what its line reads."""
         phase = group.phases[0]
         ranks = group.ranks()
         names = [file.name for file in group.files]
         if group.per_process and iors_own(names) is None:
             example = f"{stem_of(names)}.00000000"
-            yield note(
-                "replaced",
-                "file names",
-                f"The files are named by IOR ({example}, ...); input files must be made under these names.",
-            )
+            yield f"The files are named by IOR ({example}, ...); input files must be made under these names."
         if ranks != list(range(len(ranks))):
-            yield note(
-                "replaced",
-                "ranks",
-                f"IOR's tasks are ranks 0 to {len(ranks) - 1}, the application's are {some(ranks)}.",
-            )
+            yield f"IOR's tasks are ranks 0 to {len(ranks) - 1}, the application's are {some(ranks)}."
         if phase.view_id is not None or phase.view_ids is not None:
-            yield note(
-                "replaced",
-                "file view",
-                "The MPI file view (many small pieces to an operation) becomes one contiguous block to an operation.",
-            )
+            yield "The MPI file view (many small pieces to an operation) becomes one contiguous block to an operation."
         if phase.memory is not None:
-            yield note("replaced", "memory", "The memory of its calls has no gaps with IOR.")
+            yield "The memory of its calls has no gaps with IOR."
         name = phase.pattern[0].iop_type
         if phase.level == "mpiio" and "_at" not in name:
-            yield note("replaced", "calls", f"{name} becomes a call with an explicit offset.")
+            yield f"{name} becomes a call with an explicit offset."
         if len(group.phases) > 1 and not group.apart:
-            yield note(
-                "omitted",
-                "order",
-                f"The {len(group.phases)} phases follow each other without what lies between them.",
-            )
+            yield f"The {len(group.phases)} phases follow each other without what lies between them."
         metadata = sum(sum(one.metadata_ops.values()) for one in group.phases)
         if metadata:
-            yield note(
-                "replaced",
-                "metadata",
-                "Calls that move no data (open, close, seek, ...) become IOR's own open and close.",
-            )
+            yield "Calls that move no data (open, close, seek, ...) become IOR's own open and close."
         if made_before:
-            yield note(
-                "replaced",
-                "input",
-                "What the line reads is made by the line before it, of IOR's own content; -C reads another task's.",
-            )
+            yield "What the line reads is made by the line before it, of IOR's own content; -C reads another task's."
         elif calls.reads(name) and phase.file_id in self._written:
-            yield note(
-                "replaced",
-                "input",
-                "The line reads what a write line left, from the cache of the same node where it still is; -C reads another's.",
-            )
+            yield "The line reads what a write line left, from the cache of the same node where it still is; -C reads another's."
         concurrent = [other.phases[0].ph_id for other in self._beside(group)]
         if concurrent:
-            yield note(
-                "replaced", "order", f"Other ranks do phase {listed(sorted(concurrent), _MOST_NAMED)} at the same time: start "
-                "those lines together with this one.",
-            )  # fmt: skip
-        elif self._n_groups > 1:
-            yield note(
-                "replaced",
-                "order",
-                "The order against the other phases is that in which the lines are run.",
+            yield (
+                f"Other ranks do phase {listed(sorted(concurrent), _MOST_NAMED)} at the same time: start those lines together "
+                "with this one."
             )
-        yield note("omitted", "pauses", "Pauses between operations are left out.")
+        elif self._n_groups > 1:
+            yield "The order against the other phases is that in which the lines are run."
+        yield "Pauses between operations are left out."
 
     def _beside(self, group: Group) -> list[Group]:
         """Groups of other ranks that ran at the same time."""

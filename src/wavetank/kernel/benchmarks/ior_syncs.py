@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wavetank.kernel.benchmarks.syncs import Syncs
-from wavetank.notes import Note, note
 
 
 @dataclass(frozen=True)
@@ -19,7 +18,7 @@ class SyncOptions:
 
     at_end: bool = False  # -e
     each: bool = False  # -Y
-    notes: tuple[Note, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def sync_options(
@@ -48,24 +47,17 @@ def sync_options(
     if syncs.n and not (syncs.at_end and syncs.n == n_tasks):
         how = f"after each {_times(syncs.every)}" if syncs.every else "in between"
         end = "" if syncs.at_end else ", and not after the last write"
-        text = f"The application syncs {syncs.n} times, {how}{end}; IOR once a task, after its last write (-e)."
-        found.append(note("replaced", "syncs", text))
+        found.append(
+            f"The application syncs {syncs.n} times, {how}{end}; IOR once a task, after its last write (-e)."
+        )
     return SyncOptions(at_end=True, notes=tuple(found))
 
 
-def _of_each(syncs: Syncs, *, twice: bool) -> Iterator[Note]:
+def _of_each(syncs: Syncs, *, twice: bool) -> Iterator[str]:
     if twice:
-        yield note(
-            "replaced",
-            "syncs",
-            "IOR 4.0 calls fsync twice after each write (-Y): the second finds nothing to write.",
-        )
+        yield "IOR 4.0 calls fsync twice after each write (-Y): the second finds nothing to write."
     if not syncs.at_end:
-        yield note(
-            "replaced",
-            "syncs",
-            "The application does not sync after its last write; IOR does (-Y).",
-        )
+        yield "The application does not sync after its last write; IOR does (-Y)."
     yield from _of_another_name(syncs)
 
 
@@ -73,6 +65,6 @@ def _times(every: int) -> str:
     return "write" if every == 1 else f"{every} writes"
 
 
-def _of_another_name(syncs: Syncs) -> Iterator[Note]:
+def _of_another_name(syncs: Syncs) -> Iterator[str]:
     if "fdatasync" in syncs.names:
-        yield note("replaced", "syncs", "fdatasync becomes fsync.")
+        yield "fdatasync becomes fsync."

@@ -35,7 +35,7 @@ from wavetank.kernel.benchmarks.metadata_items import (
 )
 from wavetank.kernel.document.kernel import Kernel, MdtestLine, MdtestRefused
 from wavetank.model.document.metadata import MetadataPhase
-from wavetank.notes import Note, note
+from wavetank.notes import notes_of
 
 _ORDER = (CREATE, STAT, READ, RENAME, REMOVE)
 _ROUND = {STAT: 1, READ: 2, REMOVE: 3}  # multiples of -N by which mdtest's phases are shifted
@@ -120,7 +120,7 @@ def mdtest_lines(kernel: Kernel) -> tuple[list[MdtestLine], list[MdtestRefused]]
             continue
         line = MdtestLine(
             md_ids=md_ids, ph_ids=tuple(ph_ids), command=parameters.command(),
-            not_reproduced=tuple(_notes(group, parameters)),
+            not_reproduced=notes_of("replaced", "calls", _notes(group, parameters)),
         )  # fmt: skip
         before = lines[-1] if lines else None
         if before is not None and _repeats(before, line):
@@ -296,18 +296,13 @@ def _layout(
     ), ""  # fmt: skip
 
 
-def _notes(group: Sequence[Stretch], ours: MdtestParameters) -> Iterator[Note]:
+def _notes(group: Sequence[Stretch], ours: MdtestParameters) -> Iterator[str]:
     names = [
         name.rpartition("/")[2] for items in group[0].by_rank.values() for name in items.names[:1]
     ]
     stem = "dir" if ours.directories else "file"
     if not all(name.startswith(f"{stem}.mdtest.") for name in names):
-        kind = "directories" if ours.directories else "files"
-        yield note(
-            "replaced",
-            "file names",
-            f"The {kind} are named {stem}.mdtest.TASK.NUMBER, below {ours.folder}/test-dir.0-0.",
-        )
+        yield f"The {'directories' if ours.directories else 'files'} are named {stem}.mdtest.TASK.NUMBER, below {ours.folder}/test-dir.0-0."
     beside: Counter[str] = Counter()
     for one in group:
         for items in one.by_rank.values():
@@ -319,23 +314,13 @@ def _notes(group: Sequence[Stretch], ours: MdtestParameters) -> Iterator[Note]:
     }
     if left_out:
         told = ", ".join(f"{n:,} {name}" for name, n in sorted(left_out.items()))
-        yield note("omitted", "calls", f"Calls beside these are left out: {told}.")
+        yield f"Calls beside these are left out: {told}."
     if CREATE not in ours.phases:
-        yield note(
-            "replaced",
-            "input",
-            "What it looks at must be there: run the same line with -C in place of its phases before.",
-        )
+        yield "What it looks at must be there: run the same line with -C in place of its phases before."
     if len({one.stage for one in group}) < len(group):
-        yield note(
-            "replaced",
-            "order",
-            "mdtest's tasks meet in a barrier after each phase; the application's ranks do not after all of them.",
-        )
+        yield "mdtest's tasks meet in a barrier after each phase; the application's ranks do not after all of them."
     if ours.depth:
-        yield note(
-            "replaced", "order", "The order in which the directories are gone through is mdtest's."
-        )
+        yield "The order in which the directories are gone through is mdtest's."
 
 
 def _repeats(before: MdtestLine, line: MdtestLine) -> bool:

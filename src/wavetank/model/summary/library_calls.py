@@ -75,15 +75,7 @@ def _reading(
         "replay's memory has no gaps, so that its library may not read"
     )
     phases = phases_text(ph_ids.tolist())
-    yield note(
-        "unrecorded",
-        "memory",
-        text,
-        phases=phases,
-        n_writes=n_writes,
-        n_reads=n_reads,
-        n_bytes=n_bytes,
-    )
+    yield note("unrecorded", "memory", text, phases=phases, n_writes=n_writes, n_reads=n_reads, n_bytes=n_bytes)  # fmt: skip
 
 
 def _gaps(ph_ids: Int64Array) -> Iterator[Note]:
