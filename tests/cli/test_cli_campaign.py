@@ -11,8 +11,8 @@ from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 from waiting import HANG_S
 from wavetank.cli.main import cli
 from wavetank.errors import WavetankError
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.measure.perform import RawOutput
-from wavetank.measure.run import kernel_hash
 
 CLUSTER = """\
 name: {name}

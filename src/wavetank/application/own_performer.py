@@ -26,9 +26,10 @@ from wavetank.errors import ClusterError, MeasurementError, WavetankError
 from wavetank.job import Placement
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.scratch import scratch_folder
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.perform import RawOutput
-from wavetank.measure.run import Bench, kernel_hash
+from wavetank.measure.run import Bench
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.notes import texts

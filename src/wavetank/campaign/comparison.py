@@ -29,8 +29,8 @@ from wavetank.compare.trust_record import Trust
 from wavetank.compare.whole_run import with_run, with_savings
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.measure.result import Measurement
-from wavetank.measure.run import kernel_hash
 
 
 def compare_campaign(

@@ -20,8 +20,8 @@ from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.compare.configuration import Configuration
 from wavetank.errors import MeasurementError
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.measure.result import Measurement, cache_words
-from wavetank.measure.run import kernel_hash
 from wavetank.notes import texts
 
 

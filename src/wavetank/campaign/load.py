@@ -22,11 +22,12 @@ from wavetank.campaign.store import Store
 from wavetank.cost.prices import PriceTable, load_prices
 from wavetank.document import make_folder, write_whole
 from wavetank.errors import SpecError
+from wavetank.kernel.benchmarks.fio import fio_plan
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.measure.benchmarks import TITLES, why_not_with
-from wavetank.measure.run import kernel_hash
 from wavetank.model.document.model import Model
 from wavetank.variants.asked import asked
 from wavetank.variants.layouts import certified
@@ -222,14 +223,19 @@ def _application(
 
 def _digest(kernel: Kernel, program: Performed, spec: CampaignSpec) -> str:
     """Hash of a kernel and of how a campaign performs it."""
-    # What is neither flushed nor paused is what versions before these keys measured, under the kernel's own hash.
     ways = [
-        *([program] if program != "replay" else []),
+        *([program, *_lines(kernel, program)] if program != "replay" else []),
         *(["flushed"] if spec.flush else []),
         *({"drop": [], "keep": ["paused"], "busy": ["busy"]}[spec.pauses]),
     ]
-    digest = kernel_hash(kernel)
-    return hashlib.sha256(f"{' '.join(ways)} {digest}".encode()).hexdigest() if ways else digest
+    return hashlib.sha256(f"{' '.join(ways)} {kernel_hash(kernel)}".encode()).hexdigest()
+
+
+def _lines(kernel: Kernel, program: Performed) -> list[str]:
+    """What a benchmark performs of a kernel: it follows from the phases, which are no part of the kernel's name."""
+    if program == "fio":
+        return [fio_plan(kernel).text()]
+    return [text for line in kernel.ior for text in (line.command, line.before or "")]
 
 
 def with_variants(

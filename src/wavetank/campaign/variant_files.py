@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.measure.run import Bench, kernel_hash, remove_written
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
+from wavetank.measure.run import Bench, remove_written
 
 if TYPE_CHECKING:
     from wavetank.campaign.plan import Application, Plan

@@ -20,7 +20,7 @@ from wavetank.interfere.placement import Group, Member, Placer, Sketch
 from wavetank.interfere.spec import GroupEntry, InterfereSpec
 from wavetank.kernel.construction.objects import object_kernel
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.measure.run import kernel_hash
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.measure.together_result import PointKind
 from wavetank.units import format_duration, format_size
 

@@ -18,8 +18,9 @@ from wavetank.compare.knobs import LAYOUT
 from wavetank.interfere.placement import Member
 from wavetank.interfere.plan import InterferePlan, Point, forecast_s
 from wavetank.interfere.spec import InterfereSpec
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.measure.disturbance import MachineWatch
-from wavetank.measure.run import Bench, kernel_hash, lay_out, placement_of
+from wavetank.measure.run import Bench, lay_out, placement_of
 from wavetank.measure.sessions import Party, TogetherPerformer
 from wavetank.measure.together import Manner, measure_together
 from wavetank.measure.together_files import renew_together, set_up_together

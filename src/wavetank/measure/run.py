@@ -6,8 +6,6 @@ removed before each. Leaves a Measurement with everything that it takes to judge
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -26,6 +24,7 @@ from wavetank.document import provenance
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
 from wavetank.kernel.document.kernel import Kernel, KernelFile, folders_beforehand
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.measure.attribution import EVERY_S, measured_use
 from wavetank.measure.cold import doubts_of_caches, doubts_of_cold_reads, doubts_of_writes
@@ -83,15 +82,6 @@ class Bench:
     def root(self) -> str:
         """The kernel's root directory on the compute hosts."""
         return f"{self.cluster.mount_path}/{self.folder}"
-
-
-def kernel_hash(kernel: Kernel) -> str:
-    """Hash of what a kernel does: equal for kernels that differ in whence they are and in the traced run's times only."""
-    body = kernel.model_dump(
-        mode="json",
-        exclude={"provenance", "model_sha256", "run_times", "approximation", "metadata", "variant"},
-    )
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
 
 
 def kernel_folder(kernel_sha256: str) -> str:

@@ -9,7 +9,7 @@ from wavetank.campaign.plan import Application
 from wavetank.campaign.spec import ApplicationEntry, CampaignSpec
 from wavetank.compare.knobs import Knobs
 from wavetank.errors import ClusterError
-from wavetank.measure.run import kernel_hash
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 
 
 def app(kernel, name="ABYSS-P"):

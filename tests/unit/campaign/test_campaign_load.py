@@ -16,7 +16,6 @@ from wavetank.compare.effects import effects
 from wavetank.compare.knobs import differing_knobs, layout_words
 from wavetank.errors import SpecError
 from wavetank.measure.perform import campaign_options
-from wavetank.measure.run import kernel_hash
 from wavetank.model.document.program import PauseStep, Program
 
 CLUSTER = """\
@@ -266,8 +265,6 @@ def test_flush_and_pauses_make_another_measurement(tmp_path):
     ]
     assert len(set(keys)) == 6
     assert key_of(tmp_path) == keys[0]  # flushed, without pauses
-    # What earlier versions measured, without a flush, is what is asked for with "flush: no".
-    assert key_of(tmp_path, flush=False) == kernel_hash(KERNEL)
 
 
 def test_flush_and_pauses_are_in_the_copy_of_the_campaign(tmp_path):

@@ -19,8 +19,9 @@ from wavetank.campaign.run import run_campaign
 from wavetank.campaign.spec import read_campaign
 from wavetank.compare.tables.all import comparison_tables
 from wavetank.errors import MeasurementError, SpecError
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.measure.perform import RawOutput
-from wavetank.measure.run import Bench, kernel_hash
+from wavetank.measure.run import Bench
 from wavetank.model.document.run_times import RunTimes
 from wavetank.notes import texts
 

@@ -20,7 +20,7 @@ from wavetank.compare.decisions import Subject, is_compared
 from wavetank.compare.tables.all import comparison_tables
 from wavetank.errors import SpecError
 from wavetank.kernel.construction.from_model import make_kernel
-from wavetank.measure.run import kernel_hash
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 
 NFS = facts("nfs", mpi_io="ompio")
 GLUSTER = facts("gluster", mpi_io="romio")

@@ -14,8 +14,9 @@ from measure_fakes import (
 from wavetank.cluster.namespaces.host import drop_all_caches
 from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
 from wavetank.kernel.document.kernel import KernelName
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.kernel.results.replay_output import OPENS_MADE_AGAIN
-from wavetank.measure.run import kernel_hash, measure, remove_written, set_up, tear_down
+from wavetank.measure.run import measure, remove_written, set_up, tear_down
 from wavetank.notes import note, texts
 
 KERNEL = abyss_kernel()

@@ -25,8 +25,8 @@ from variant_bytes import bytes_in_order, performed
 
 from wavetank.errors import KernelError, UsageError
 from wavetank.kernel.construction.from_model import make_kernel
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.kernel.lowering.plan_text import lower
-from wavetank.measure.run import kernel_hash
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.phase import Run
 from wavetank.model.document.program import DataStep, FileStep, PauseStep, Program, RepeatStep

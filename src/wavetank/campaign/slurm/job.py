@@ -13,18 +13,12 @@ from wavetank.cluster.deployed import DeployedCluster
 from wavetank.document import write_whole
 from wavetank.errors import WavetankError
 from wavetank.kernel.document.kernel import Kernel
+from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.launchers.registry import launcher
 from wavetank.measure.benchmarks import performer_of
 from wavetank.measure.disturbance import MachineWatch
 from wavetank.measure.perform import ReplayPerformer, campaign_options, raw_of
-from wavetank.measure.run import (
-    Bench,
-    Performer,
-    kernel_folder,
-    kernel_hash,
-    measure,
-    set_up,
-)
+from wavetank.measure.run import Bench, Performer, kernel_folder, measure, set_up
 
 
 def perform_task(path: Path, environment: Mapping[str, str]) -> None:

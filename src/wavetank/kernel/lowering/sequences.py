@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 PRIME = (1 << 127) - 1
-_BASE = 0x9E3779B97F4A7C15F39CC0605CEDC835 % PRIME  # 2**128 / golden ratio
+BASE = 0x9E3779B97F4A7C15F39CC0605CEDC835 % PRIME  # 2**128 / golden ratio
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def joined(parts: Iterable[Folded]) -> Folded:
         return kept[0]
     length = number = 0
     for part in kept:
-        number = (number * pow(_BASE, part.length, PRIME) + part.number) % PRIME
+        number = (number * pow(BASE, part.length, PRIME) + part.number) % PRIME
         length += part.length
     return Folded(length, number, parts=kept)
 
@@ -65,7 +65,7 @@ def repeated(part: Folded, times: int) -> Folded:
 
 def _number(part: Folded, times: int) -> int:
     """Of a part repeated: a geometric series."""
-    step = pow(_BASE, part.length, PRIME)
+    step = pow(BASE, part.length, PRIME)
     if step == 1:
         return part.number * times % PRIME
     return part.number * (pow(step, times, PRIME) - 1) * pow(step - 1, -1, PRIME) % PRIME
@@ -81,11 +81,11 @@ def beginning(sequence: Folded, n: int) -> int:
         part = sequence.parts[0]
         whole, rest = divmod(n, part.length)
         ahead = _number(part, whole) if whole else 0
-        return (ahead * pow(_BASE, rest, PRIME) + beginning(part, rest)) % PRIME
+        return (ahead * pow(BASE, rest, PRIME) + beginning(part, rest)) % PRIME
     number = 0
     for part in sequence.parts:
         taken = min(n, part.length)
-        number = (number * pow(_BASE, taken, PRIME) + beginning(part, taken)) % PRIME
+        number = (number * pow(BASE, taken, PRIME) + beginning(part, taken)) % PRIME
         n -= taken
         if n == 0:
             break
