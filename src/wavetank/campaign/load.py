@@ -224,6 +224,7 @@ def _application(
 def _digest(kernel: Kernel, program: Performed, spec: CampaignSpec) -> str:
     """Hash of a kernel and of how a campaign performs it."""
     ways = [
+        kernel.application,  # results are told by it
         *([program, *_lines(kernel, program)] if program != "replay" else []),
         *(["flushed"] if spec.flush else []),
         *({"drop": [], "keep": ["paused"], "busy": ["busy"]}[spec.pauses]),

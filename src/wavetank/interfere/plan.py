@@ -197,6 +197,7 @@ def _point(
         repetition,
         [
             (
+                m.group,
                 kernel_hash(placer.kernel(m.group, sketch)),
                 m.instance,
                 m.interval_s,
