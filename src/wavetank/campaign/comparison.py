@@ -11,7 +11,7 @@ from wavetank.campaign.criterion import cost_fix, criterion_of
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.search_notes import search_of
 from wavetank.campaign.spec import CampaignSpec
-from wavetank.campaign.store import Store
+from wavetank.campaign.store import Key, Store
 from wavetank.campaign.strategy import Strategy, strategy_of
 from wavetank.campaign.what_if import variants_of_all, without_variants
 from wavetank.compare.advice import advise
@@ -44,10 +44,11 @@ def compare_campaign(
 
     Measurements of the store that are not in the plan any more are left out.
     """
-    strategy = strategy_of(spec, plan, prices, store)
+    stored = store.keyed_measurements()
+    strategy = strategy_of(spec, plan, prices, stored, store.missed())
     # Values that selected the finalists of a search say nothing of them.
     runs = tuple(run for run in plan.runs if strategy.is_counted(run))
-    measured = _configurations(spec, plan, runs, store, prices, other_prices)
+    measured = _configurations(spec, plan, runs, store, stored, prices, other_prices)
     ended = _ended_early(plan, strategy)
     searched = search_of(spec, plan, strategy, store, prices)
     decisions = decide(
@@ -112,7 +113,7 @@ def compare_campaign(
         trust=tuple(trusts.values()),
         what_if=tuple(variants.values()),
         notes=comparison_notes(
-            spec, plan, store, prices, configurations, decisions, searched, ended
+            spec, plan, store, stored, prices, configurations, decisions, searched, ended
         ),
         titles={cluster.name: cluster.title for cluster in plan.clusters},
     )
@@ -139,13 +140,14 @@ def _configurations(
     plan: Plan,
     counted: Sequence[Run],
     store: Store,
+    stored: Sequence[tuple[Key, Measurement]],
     prices: PriceTable | None,
     other_prices: Sequence[PriceTable],
 ) -> list[Configuration]:
     runs = {run.key: run for run in counted}
     grouped: dict[tuple[str, str, str], list[Measurement]] = defaultdict(list)
     # By repetition: which ones are tested must not depend on when they were made.
-    for key, measurement in sorted(store.keyed_measurements(), key=lambda each: each[0].repetition):
+    for key, measurement in sorted(stored, key=lambda each: each[0].repetition):
         if key in runs:
             run = runs[key]
             # The names of this plan count: the same kernel may have had another name before.
@@ -154,7 +156,7 @@ def _configurations(
             )
             grouped[run.application, run.cluster, run.mapping].append(named)
     up_s = store.deployments_s()
-    idle_s = _idle_s(plan, store)
+    idle_s = _idle_s(plan, store, stored)
     known = store.characterisations()
     peaks = {key: found.peaks() for key, found in known.items()}
     over_runs = Averager(spec.confidence)
@@ -188,12 +190,14 @@ def _configurations(
     ]
 
 
-def _idle_s(plan: Plan, store: Store) -> dict[tuple[str, str, str], float]:
+def _idle_s(
+    plan: Plan, store: Store, stored: Sequence[tuple[Key, Measurement]]
+) -> dict[tuple[str, str, str], float]:
     """Median time of a measurement beside its I/O, by application, cluster and mapping."""
     spent = store.spent_by_key()
     idle: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     runs = {run.key: run for run in plan.runs}
-    for key, measurement in store.keyed_measurements():
+    for key, measurement in stored:
         run = runs.get(key)
         if run is not None:
             beside_s = spent[key] - measurement.result.io.total_s

@@ -10,13 +10,13 @@ from collections.abc import Collection, Sequence
 from wavetank.campaign.plan import Plan
 from wavetank.campaign.search_notes import search_notes
 from wavetank.campaign.spec import CampaignSpec
-from wavetank.campaign.store import Store
+from wavetank.campaign.store import Key, Store
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.search_record import Search
 from wavetank.cost.prices import PriceTable
 from wavetank.measure.disturbance import share_words
-from wavetank.measure.result import cache_words
+from wavetank.measure.result import Measurement, cache_words
 from wavetank.measure.statistics import intervals_words
 from wavetank.notes import Note, about, carried, notes_of
 
@@ -28,6 +28,7 @@ def comparison_notes(
     spec: CampaignSpec,
     plan: Plan,
     store: Store,
+    stored: Sequence[tuple[Key, Measurement]],
     prices: PriceTable | None,
     configurations: Sequence[Configuration],
     decisions: Decisions,
@@ -39,7 +40,8 @@ def comparison_notes(
     Args:
         spec: of the campaign; its own notes come first.
         plan: what was to be measured; variants of applications have the doubts of these.
-        store: what was measured.
+        store: of the campaign.
+        stored: all measurements that it holds.
         prices: by which costs are computed.
         configurations: that are compared.
         decisions: for all pairs of them.
@@ -57,7 +59,7 @@ def comparison_notes(
         *notes_of("remark", "method", _method_notes(spec, configurations, decisions, prices)),
         *notes_of("remark", "search", search_notes(searched)),
         *notes_of("remark", "repetitions", _ended_notes(configurations, ended)),
-        *notes_of("suspect", "other work", _load_notes(plan, store)),
+        *notes_of("suspect", "other work", _load_notes(plan, store, stored)),
     )
 
 
@@ -119,14 +121,12 @@ def _method_notes(
     return tuple(notes)
 
 
-def _load_notes(plan: Plan, store: Store) -> tuple[str, ...]:
+def _load_notes(
+    plan: Plan, store: Store, stored: Sequence[tuple[Key, Measurement]]
+) -> tuple[str, ...]:
     """How much other work there was on the machine, where it was too much for some measurements."""
     keys = {run.key for run in plan.runs}
-    loads = [
-        each.load
-        for key, each in store.keyed_measurements()
-        if key in keys and each.load is not None
-    ]
+    loads = [each.load for key, each in stored if key in keys and each.load is not None]
     said = share_words(loads, "measurements")
     if said is None:
         return ()

@@ -17,11 +17,12 @@ from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.futility import Futility
 from wavetank.campaign.plan import Plan, PlannedRun, Run
 from wavetank.campaign.spec import CampaignSpec, SearchRule, UntilRule
-from wavetank.campaign.store import Key, Store
+from wavetank.campaign.store import Key
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.compare.search_record import Dropped, SearchRound
 from wavetank.cost.prices import PriceTable
 from wavetank.measure.guests import is_comparable
+from wavetank.measure.result import Measurement
 from wavetank.measure.statistics import estimate, relative_width
 
 Configuration = tuple[str, str, str]
@@ -285,9 +286,13 @@ class Search(Strategy[Run]):
 
 
 def strategy_of(
-    spec: CampaignSpec, plan: Plan, prices: PriceTable | None, store: Store
+    spec: CampaignSpec,
+    plan: Plan,
+    prices: PriceTable | None,
+    stored: Iterable[tuple[Key, Measurement]],
+    missed: Iterable[Key] = (),
 ) -> Strategy[Run]:
-    """The strategy of a campaign, which has learned all that the store holds."""
+    """The strategy of a campaign, which has learned what was measured and what failed."""
     made: Strategy[Run]
     if isinstance(spec.strategy, UntilRule):
         made = Until(spec.strategy, spec.confidence, plan)
@@ -295,9 +300,9 @@ def strategy_of(
         made = Search(plan, score_of(spec, plan, prices))
     else:
         made = Grid(spec, plan)
-    for key, measurement in store.keyed_measurements():
+    for key, measurement in stored:
         made.learn(key, measurement.result.io.total_s, comparable=is_comparable(measurement))
-    for key in store.missed():
+    for key in missed:
         made.miss(key)
     return made
 

@@ -49,7 +49,8 @@ class CampaignWork(Work[Run, Made]):
     ) -> None:
         """Begin with what the store holds already. What failed before is tried again."""
         store.forget_failures()
-        super().__init__(store, observer, strategy_of(spec, plan, prices, store), set(store.done()))
+        strategy = strategy_of(spec, plan, prices, store.keyed_measurements())
+        super().__init__(store, observer, strategy, set(store.done()))
         self.spec = spec
         self.plan = plan
         self.holds = Holds(store)
