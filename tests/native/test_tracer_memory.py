@@ -140,10 +140,8 @@ def test_memory_without_its_gaps_is_a_difference(
         )
         for memory in ("gaps", "plain")
     )
-    rows = [
-        row for row in compare_models(gaps, plain).differences if row.field.startswith("memory")
-    ]
-    assert [(row.where, row.field) for row in rows] == [("out.bin", "memory of rank 0")]
+    rows = [row for row in compare_models(gaps, plain).differences if row.field == "memory"]
+    assert {row.where for row in rows} == {"out.bin"}
     # 4 pieces of 1024 bytes, each 2048 behind the one before: from the first to the end of the last.
-    assert "4 MPI_File_write_all (4 pieces in 7,168 bytes" in str(rows[0].a)
-    assert "4 MPI_File_write_all (without gaps)" in str(rows[0].b)
+    assert all("4 pieces in 7,168 bytes" in str(row.a) for row in rows)
+    assert all(row.b == "without gaps" for row in rows)

@@ -15,7 +15,7 @@ from wavetank.tables.words import id_range
 if TYPE_CHECKING:
     from wavetank.cli.table_sets import Definitions
     from wavetank.kernel.document.kernel import Kernel
-    from wavetank.kernel.fidelity.certificate import PhaseFidelity
+    from wavetank.kernel.fidelity.rows import PhaseFidelity
 
 _OUTSIDE_TOLERANCE = 3
 
@@ -48,7 +48,8 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
     """
     from wavetank.document import sha256_of
     from wavetank.kernel.document.kernel import Kernel
-    from wavetank.kernel.fidelity.certificate import fio_fidelity, ior_fidelity, replay_fidelity
+    from wavetank.kernel.fidelity.benchmark_certificate import fio_fidelity, ior_fidelity
+    from wavetank.kernel.fidelity.certificate import replay_fidelity
     from wavetank.kernel.tables.fidelity import fidelity_tables
     from wavetank.model.document.model import Model
 

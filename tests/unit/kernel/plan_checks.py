@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from performed import Performed, performed_by
 from plan_reader import PlannedCall, PlannedRun, read_plan
 from plan_ticks import separated_differences
 from plan_waits import waiting_differences
@@ -17,7 +18,6 @@ from plan_waits import waiting_differences
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.operations import normal, objects
-from wavetank.kernel.fidelity.performed import Performed, performed_by
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.model import View
 from wavetank.model.document.phase import Phase, UnknownOffsets

@@ -13,10 +13,10 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 import numpy as np
+from performed import of_next_member
 
 from wavetank.errors import KernelError
 from wavetank.kernel.document.operations import objects
-from wavetank.kernel.fidelity.performed import of_next_member
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.phase import Run
 from wavetank.model.document.program import (

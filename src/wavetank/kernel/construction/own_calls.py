@@ -33,12 +33,15 @@ class OwnCalls:
         named = calls.is_mpi(step.iop_type) or step.iop_type in NAME_CHANGES
         return self.is_stored(step.file_id) and (named or not self.is_of_mpi(step.file_id))
 
-    def is_first_name(self, step: Step | None, after: Step | None) -> bool:
-        """Whether two steps are one call on two names, both of stored files."""
-        return are_of_one_call(step, after) and all(
-            isinstance(one, FileStep) and self.is_stored(one.file_id) for one in (step, after)
-        )
+    def is_known(self, step: FileStep, around: Around) -> bool:
+        """Whether a replay knows such a call, and both names of one on two names are of stored files."""
+        if calls.performed(step.iop_type) is None:
+            return False
+        on_two_names = step.iop_type in calls.ON_TWO_NAMES and not step.error
+        pairs = ((step, around.after), (around.before, step))
+        return not on_two_names or any(self._are_of_one_call(*pair) for pair in pairs)
 
-    def is_of_a_pair(self, step: FileStep, around: Around) -> bool:
-        """Whether a step is one half of such a call."""
-        return self.is_first_name(step, around.after) or self.is_first_name(around.before, step)
+    def _are_of_one_call(self, old: Step | None, new: Step | None) -> bool:
+        return are_of_one_call(old, new) and all(
+            isinstance(one, FileStep) and self.is_stored(one.file_id) for one in (old, new)
+        )

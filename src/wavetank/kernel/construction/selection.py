@@ -130,20 +130,16 @@ class Selection:
                 return None
             self._null_seeks += around.times * step.null_seeks
             return step
-        on_two_names = step.iop_type in calls.ON_TWO_NAMES and not step.error
-        if on_two_names and not self._own.is_of_a_pair(step, around):
-            self._unknown_calls[step.iop_type] += around.times * step.count
-            return None
-        return step if self._performs_step(step, around.times) else None
+        return step if self._performs_step(step, around) else None
 
-    def _performs_step(self, step: FileStep, times: int) -> bool:
+    def _performs_step(self, step: FileStep, around: Around) -> bool:
         if not self._own.has(step):
             return False
-        if calls.performed(step.iop_type) is None:
-            self._unknown_calls[step.iop_type] += times * step.count
+        if not self._own.is_known(step, around):
+            self._unknown_calls[step.iop_type] += around.times * step.count
             return False
         self.touched.add(step.file_id)
-        if not self._failures.takes(step, times):
+        if not self._failures.takes(step, around.times):
             return False
         self._file_calls.add(step.iop_type)
         self._gives_times |= step.times_given != 0

@@ -1,4 +1,4 @@
-"""The certificate: what a kernel will issue against what its model did.
+"""The certificate: what a kernel will do against its model.
 
-In: a model and its kernel. Out: differences by phase, order, names and files.
+In: a model and its kernel. Out: a row for each phase and one for what lies beside them, each with what differs.
 """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wavetank.kernel.fidelity.certificate import PhaseFidelity
+from wavetank.kernel.fidelity.rows import PhaseFidelity
 from wavetank.tables.shapes import sentences
 from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import id_range
@@ -31,7 +31,6 @@ FIDELITY: Definition[PhaseFidelity] = Definition(
         Column("kernel_operations", "Operations of the kernel", lambda i: i.kernel.operations, kind="integer"),
         Column("model_bytes", "Bytes of the model", lambda i: i.model.bytes, kind="integer"),
         Column("kernel_bytes", "Bytes of the kernel", lambda i: i.kernel.bytes, kind="integer"),
-        Column("ranks_with_other_offsets", "Ranks with other offsets", lambda i: i.ranks_with_other_offsets, kind="integer"),
     ),
     command="fidelity",
 )  # fmt: skip

@@ -11,7 +11,7 @@ from wavetank.kernel.benchmarks.fio import FioJob, FioPlan
 from wavetank.kernel.benchmarks.ior import parse_command
 from wavetank.kernel.document.kernel import Kernel, by_reason
 from wavetank.kernel.document.operations import Totals
-from wavetank.kernel.fidelity.certificate import ior_fidelity
+from wavetank.kernel.fidelity.benchmark_certificate import ior_fidelity
 from wavetank.notes import Note, texts
 from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import DASH, id_range, words

@@ -17,10 +17,13 @@ from wavetank.model.document.file import ModelFile
 from wavetank.model.document.listed_sizes import ListedSizes
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import ListedOffsets, Phase
-from wavetank.notes import texts
+from wavetank.notes import of_kinds, texts
 from wavetank.tables.words import ranks_text
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import LEVEL_NAMES, OpKind
+
+KERNEL = "kernel"
+"""The source of a kernel that is compared as a model (kernel/fidelity)."""
 
 
 @dataclass(frozen=True)
@@ -30,11 +33,15 @@ class Sight:
     Attributes:
         calls: the names of calls, and the calls that move no data.
         communication: what a rank communicates between its operations.
+        memory: where the gaps are in the memory of MPI-IO calls.
+        everything: all arguments of calls, pauses, processes, and that a place is not known: of a model and its kernel.
         blind: which of the models, "a" or "b", tell no calls.
     """
 
     calls: bool
     communication: bool
+    memory: bool
+    everything: bool
     blind: tuple[str, ...]
 
     def call(self, name: str) -> str:
@@ -54,13 +61,18 @@ class Sight:
 
 def sight_of(a: Model, b: Model) -> Sight:
     """What can be compared of two models."""
+    if KERNEL in (a.source, b.source):
+        return Sight(calls=True, communication=True, memory=True, everything=True, blind=())
     blind = tuple(
         name for name, model in (("a", a), ("b", b)) if model.source.startswith("darshan")
     )
     silent = any(
         model.source not in ("wavetank", "strace", "recorder", "extrapolated") for model in (a, b)
     )
-    return Sight(not blind, not silent, blind)
+    memory = not blind and not any(
+        of_kinds(model.notes, "library", "unrecorded") for model in (a, b)
+    )
+    return Sight(not blind, not silent, memory, everything=False, blind=blind)
 
 
 def same_offsets_known(*phases: Sequence[Phase]) -> bool:
@@ -73,11 +85,11 @@ def same_offsets_known(*phases: Sequence[Phase]) -> bool:
 def sizes_key(phase: Phase, member: int, *, placed: bool) -> str:
     """A pattern member's request size; where sizes differ also a number that stands for all of them.
 
-    With ``placed`` they are compared with the offsets, and the number is left out.
+    With ``placed`` those that have a place are compared with it, and the number is left out.
     """
     offset, text = phase.offset[member], str(phase.pattern[member].rs)
     listed = offset.sizes if offset.function == "unknown" else offset
-    if placed or not isinstance(listed, ListedOffsets | ListedSizes):
+    if (placed and listed is offset) or not isinstance(listed, ListedOffsets | ListedSizes):
         return text
     of_ranks = [listed.of_rank(position) for position in range(phase.ph_np)]
     if all((runs.size == phase.pattern[member].rs).all() for runs in of_ranks):

@@ -6,7 +6,7 @@ Reads files, and members of families; leaves pairs. Work grows with names times 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import PurePath
 
@@ -44,9 +44,9 @@ def matched_members(a: Members, b: Members) -> Int64Array:
     Those whose names say nothing, of temporary files for example, are matched in the order of their first visits.
     """
     same = np.full(len(a), UNKNOWN, dtype=np.int64)
-    number_of = {name: number for number, name in enumerate(b.names)}
-    for number, name in enumerate(a.names):
-        same[number] = number_of.get(name, UNKNOWN)
+    number_of = {names: number for number, names in reversed([*enumerate(_all_names(b))])}
+    for number, names in enumerate(_all_names(a)):
+        same[number] = number_of.pop(names, UNKNOWN)
     left_a = np.flatnonzero(same < 0)
     left_b = np.setdiff1d(np.arange(len(b)), same)
     if len(left_a) and len(left_b):
@@ -60,6 +60,11 @@ def matched_members(a: Members, b: Members) -> Int64Array:
         n = min(len(rest_a), len(rest_b))
         same[_by_first_visit(a, rest_a)[:n]] = _by_first_visit(b, rest_b)[:n]
     return same
+
+
+def _all_names(members: Members) -> Iterator[tuple[str, ...]]:
+    """The names of each member, whichever is its own."""
+    return (tuple(sorted(names)) for names in zip(members.names, *members.other_names, strict=True))
 
 
 def _by_first_visit(members: Members, chosen: Int64Array) -> Int64Array:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from wavetank.model.comparison.difference import Difference, ModelDifference
+from wavetank.model.comparison.difference import ModelDifference
+from wavetank.model.comparison.program_difference import Difference
 from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import DASH, plain_words
 

@@ -18,7 +18,7 @@ Leaf = Callable[[Step], tuple[int, int] | None]
 
 
 class TooLongError(Exception):
-    """A program has more runs than may be."""
+    """A program has more runs than may be, or a step is done more often than 2^63 times."""
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,15 @@ def lay_out(steps: Sequence[Step], leaf: Leaf, most: int) -> LaidOut:
     """The steps one after another, as runs of equal ones.
 
     Raises:
-        TooLongError: there are more than ``most`` runs.
+        TooLongError: there are more than ``most`` runs, or numbers that no column holds.
     """
+    try:
+        return _laid_out(steps, leaf, most)
+    except OverflowError:
+        raise TooLongError from None
+
+
+def _laid_out(steps: Sequence[Step], leaf: Leaf, most: int) -> LaidOut:
     parts: list[LaidOut] = []
     single: list[tuple[int, int]] = []
     for step in steps:
@@ -65,7 +72,7 @@ def _of_pairs(pairs: Sequence[tuple[int, int]]) -> LaidOut:
 
 
 def _repeated(step: RepeatStep, leaf: Leaf, most: int) -> LaidOut:
-    inner = lay_out(step.steps, leaf, most)
+    inner = _laid_out(step.steps, leaf, most)
     if len(inner) == 1:
         return LaidOut(inner.code, inner.n * step.times)
     if len(inner) * step.times > most:

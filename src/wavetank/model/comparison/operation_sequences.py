@@ -12,18 +12,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.errors import ModelError
 from wavetank.model.comparison.comparability import Sight
 from wavetank.model.comparison.comparison_limits import ComparisonLimits
 from wavetank.model.comparison.flat_programs import LaidOut, TooLongError, lay_out
-from wavetank.model.document.expansion import Operations, phase_operations
+from wavetank.model.comparison.memory_words import MemoryWords
+from wavetank.model.document.expansion import phase_operations
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase
 from wavetank.model.document.program import DataStep, Step
 from wavetank.trace.schema import UNKNOWN, Int64Array
 
 
-class TooManyError(Exception):
-    """Operations that are too many to be looked at one by one. The text says so."""
+class NotUnfoldedError(Exception):
+    """Operations that are not looked at one by one. The text says why."""
 
 
 class NoOrderError(Exception):
@@ -37,12 +39,16 @@ class OtherOperation:
     Attributes:
         rank: whose operation.
         number: counted from 1 among its rank's; None where their order is not told, and they are compared by kind and place.
+        ph_id_a: its phase in one model; None where there is no such operation.
+        ph_id_b: that in the other.
         a: the operation of one model.
         b: that of the other.
     """
 
     rank: int
     number: int | None
+    ph_id_a: int | None
+    ph_id_b: int | None
     a: str
     b: str
 
@@ -64,33 +70,36 @@ class Compared:
 class _Sequence:
     """Operations of a rank on a file, in order. Columns of equal length."""
 
-    call: Int64Array  # number of the call's name
+    call: Int64Array  # number of the call: its name, the open of the file, the memory that it is given
     size: Int64Array  # bytes asked for
     moved: Int64Array
     offset: Int64Array  # UNKNOWN where the model does not know it
-    handle: Int64Array  # which open of the file; 0 where a source does not tell
+    phase: Int64Array  # that it is in; not compared
 
     def __len__(self) -> int:
         return len(self.call)
 
     def by_place(self, offsets: bool) -> _Sequence:
         """The operations by kind, place and size, in whatever order they were."""
-        keys = [self.handle, self.moved, self.size, self.call]
-        order = np.lexsort([*keys[:3], self.offset, keys[3]] if offsets else keys)
-        columns = (self.call, self.size, self.moved, self.offset, self.handle)
+        keys = [self.moved, self.size, self.call]
+        order = np.lexsort([*keys[:2], self.offset, keys[2]] if offsets else keys)
+        columns = (self.call, self.size, self.moved, self.offset, self.phase)
         return _Sequence(*(column[order] for column in columns))
+
+    def phase_at(self, number: int) -> int | None:
+        """The phase of one operation; None where there is none."""
+        return int(self.phase[number]) if number < len(self) else None
 
     def text(self, number: int, names: Sequence[str], offsets: bool) -> str:
         """One operation in words."""
         if number >= len(self):
             return "no further operation"
-        size, moved, offset, handle = (
-            int(column[number]) for column in (self.size, self.moved, self.offset, self.handle)
+        size, moved, offset = (
+            int(column[number]) for column in (self.size, self.moved, self.offset)
         )
         where = f" at {offset}" if offsets and offset != UNKNOWN else ""
         short = f", {moved} of them moved" if moved != size else ""
-        through = f" through another open (handle {handle})" if handle else ""
-        return f"{names[int(self.call[number])]} of {size} bytes{where}{short}{through}"
+        return f"{names[int(self.call[number])]} of {size} bytes{where}{short}"
 
 
 class Sequences:
@@ -116,6 +125,7 @@ class Sequences:
             phase.ph_id: streams.setdefault((phase.file_id, phase.level), len(streams))
             for phase in model.phases
         }
+        self._memory = MemoryWords(model, sight.memory)
         self._members = {phase.ph_id: len(phase.pattern) for phase in model.phases}
         self._orders: dict[int, tuple[LaidOut, Int64Array]] = {}
 
@@ -128,20 +138,26 @@ class Sequences:
             ordered: in the order of its program; else phase by phase.
 
         Raises:
-            TooManyError: they are not looked at one by one.
+            NotUnfoldedError: they are too many, or a phase does not say all.
             NoOrderError: the program does not tell their order.
         """
-        if sum(phase.ph_niop for phase in phases) > self._limits.operations:
-            raise TooManyError(f"there are more than {self._limits.operations:,} of rank {rank}")
+        n = sum(phase.ph_nrep * len(phase.pattern) for phase in phases)
+        if n > self._limits.operations:
+            raise NotUnfoldedError(
+                f"there are more than {self._limits.operations:,} of rank {rank}"
+            )
         some = sorted(phases, key=lambda phase: phase.ph_id)
-        parts = [self._columns(phase, phase_operations(phase, rank)) for phase in some]
+        try:
+            parts = [self._columns(phase, rank) for phase in some]
+        except ModelError as error:
+            raise NotUnfoldedError(str(error)) from None
         if not parts:
             return _Sequence(*(np.empty(0, dtype=np.int64) for _ in range(5)))
         if len(parts) == 1:
             return _Sequence(*parts[0])
         if not ordered:
             return _Sequence(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        places = self._places(some, rank)
+        places = self._places(some, rank, [len(part[0]) for part in parts])
         columns = []
         for of_phases in zip(*parts, strict=True):
             column = np.empty(len(places), dtype=np.int64)
@@ -149,35 +165,46 @@ class Sequences:
             columns.append(column)
         return _Sequence(*columns)
 
-    def _columns(self, phase: Phase, done: Operations) -> tuple[Int64Array, ...]:
-        numbers = [self._number(self._sight.call(member.iop_type)) for member in phase.pattern]
-        handles = [member.handle if self._sight.calls else 0 for member in phase.pattern]
-        calls, through = np.array(numbers)[done.member], np.array(handles)[done.member]
-        return calls, done.size, done.moved, done.offset, through
+    def _columns(self, phase: Phase, rank: int) -> tuple[Int64Array, ...]:
+        done = phase_operations(phase, rank)
+        numbers = [self._number(self._call(phase, rank, n)) for n in range(len(phase.pattern))]
+        calls = np.array(numbers)[done.member]
+        of_phase = np.full(len(done), phase.ph_id)
+        return calls, done.size, done.moved, done.offset, of_phase
+
+    def _call(self, phase: Phase, rank: int, number: int) -> str:
+        member = phase.pattern[number]
+        memory = self._memory.of_rank(phase, rank, number)
+        handle = member.handle if self._sight.calls else 0
+        return (
+            self._sight.call(member.iop_type)
+            + (f" through another open (handle {handle})" if handle else "")
+            + (f" (memory: {memory})" if memory else "")
+        )
 
     def _number(self, name: str) -> int:
         if name not in self.names:
             self.names.append(name)
         return self.names.index(name)
 
-    def _places(self, phases: Sequence[Phase], rank: int) -> Int64Array:
-        """Places in the rank's sequence of the operations of each phase, one phase after another."""
+    def _places(self, phases: Sequence[Phase], rank: int, lengths: Sequence[int]) -> Int64Array:
+        """Places in the rank's sequence of the operations of each phase, so many, one phase after another."""
         order, streams = self._order_of(rank)
         stream = self._stream[phases[0].ph_id]
         low, high = np.searchsorted(streams, [stream, stream + 1])
-        which = np.repeat(order.code[low:high], order.n[low:high])
-        places = np.argsort(which, kind="stable")
-        told = np.repeat([phase.ph_id for phase in phases], [phase.ph_niop for phase in phases])
-        if not len(which):
+        if low == high:
             below = all(phase.level == "posix" for phase in phases)
             raise NoOrderError(
                 "the MPI library made them, and programs hold the application's own calls"
                 if below
                 else f"the program of rank {rank} has none of them"
             )
-        if not np.array_equal(which[places], told):
+        found, of_code = np.unique(order.code[low:high], return_inverse=True)
+        n_done = np.bincount(of_code, weights=order.n[low:high])  # before as many are laid out
+        told = {phase.ph_id: n for phase, n in zip(phases, lengths, strict=True)}
+        if dict(zip(found.tolist(), n_done.tolist(), strict=True)) != told:
             raise NoOrderError(f"the program of rank {rank} does not have all of them")
-        return places
+        return np.argsort(np.repeat(order.code[low:high], order.n[low:high]), kind="stable")
 
     def _order_of(self, rank: int) -> tuple[LaidOut, Int64Array]:
         """The order of a rank's data operations, file by file, and the number of each one's file and level."""
@@ -220,7 +247,7 @@ def first_other(
     Where a model does not tell the order of a rank's operations they are compared by kind, place and size.
 
     Raises:
-        TooManyError: the operations are not looked at one by one.
+        NotUnfoldedError: the operations are not looked at one by one.
     """
     of_a, of_b = _by_rank(on_a), _by_rank(on_b)
     no_order: str | None = None
@@ -240,6 +267,8 @@ def first_other(
             found = OtherOperation(
                 rank,
                 number + 1 if ordered else None,
+                one.phase_at(number),
+                other.phase_at(number),
                 one.text(number, a.names, offsets),
                 other.text(number, b.names, offsets),
             )
@@ -258,7 +287,7 @@ def _by_rank(phases: Sequence[Phase]) -> dict[int, list[Phase]]:
 def _first_unequal(a: _Sequence, b: _Sequence, offsets: bool) -> int | None:
     n = min(len(a), len(b))
     unequal = (a.call[:n] != b.call[:n]) | (a.size[:n] != b.size[:n])
-    unequal |= (a.moved[:n] != b.moved[:n]) | (a.handle[:n] != b.handle[:n])
+    unequal |= a.moved[:n] != b.moved[:n]
     if offsets:
         unequal |= a.offset[:n] != b.offset[:n]
     if unequal.any():

@@ -30,7 +30,7 @@ def phase_operations(phase: Phase, rank: int) -> Operations:
     """What one rank does in a phase.
 
     Raises:
-        ModelError: the rank does not take part in the phase.
+        ModelError: the rank does not take part in the phase, or the phase does not say all repetitions.
     """
     if rank not in phase.ph_processid:
         raise ModelError(f"rank {rank} takes no part in phase {phase.ph_id}")
@@ -60,7 +60,12 @@ def _member(
 ) -> tuple[Int64Array, Int64Array, Int64Array]:
     """Size, moved and offset of one pattern member's repetitions."""
     offsets = phase.offset_view if in_view and phase.offset_view else phase.offset
-    return _from_runs(phase.runs(rank, member, offsets[member]))
+    runs = phase.runs(rank, member, offsets[member])
+    if not runs.count.sum() == phase.ph_nrep > 0:
+        raise ModelError(
+            f"phase {phase.ph_id} does not say each of its {phase.ph_nrep} repetitions"
+        )
+    return _from_runs(runs)
 
 
 def _from_runs(runs: RunArrays) -> tuple[Int64Array, Int64Array, Int64Array]:

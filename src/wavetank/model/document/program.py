@@ -41,7 +41,7 @@ class DataStep(Record):
 
     step: Literal["data"] = "data"
     ph_id: int
-    n: int
+    n: int = Field(ge=0)
     single: bool = Field(
         default=False,
         description="True: n counts single operations of the pattern, not repetitions, because another step lies inside a repetition",
@@ -117,7 +117,7 @@ class FileStep(Record):
     error: int = Field(
         default=0, description="errno with which it failed in the traced run, 0 for success"
     )
-    count: int = 1
+    count: int = Field(default=1, ge=0)
 
     @model_validator(mode="before")
     @classmethod
@@ -179,7 +179,7 @@ class SyncStep(Record):
 
     step: Literal["sync"] = "sync"
     communicator: int = Field(description="index into the model's communicators")
-    count: int = 1
+    count: int = Field(default=1, ge=0)
 
 
 class PauseStep(Record):
@@ -253,7 +253,7 @@ class RepeatStep(Record):
     """Steps that recur."""
 
     step: Literal["repeat"] = "repeat"
-    times: int
+    times: int = Field(ge=0)
     steps: tuple[Step, ...]
 
 

@@ -12,7 +12,8 @@ from wavetank.kernel.construction.doubts import UNDECIDED, described
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.construction.places import is_without_places
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.fidelity.certificate import ior_fidelity, replay_fidelity
+from wavetank.kernel.fidelity.benchmark_certificate import ior_fidelity
+from wavetank.kernel.fidelity.certificate import replay_fidelity
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.kernel.preparation.space import written_bytes
 from wavetank.model.document.listed_sizes import ListedSizes

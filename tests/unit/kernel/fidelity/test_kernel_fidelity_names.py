@@ -11,7 +11,8 @@ import pytest
 
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.kernel.fidelity.certificate import PhaseFidelity, replay_fidelity
+from wavetank.kernel.fidelity.certificate import replay_fidelity
+from wavetank.kernel.fidelity.rows import PhaseFidelity
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step
 from wavetank.notes import texts

@@ -64,7 +64,7 @@ def test_listed_offsets_are_compared_in_full() -> None:
     ]
     result = compare_models(model_of(events, views=views), model_of(moved, views=views))
     assert [(d.ph_id_a, d.field) for d in result.differences] == [
-        (None, "operation 4 of rank 2"),
+        (4, "operation 4 of rank 2"),
         (4, "offset"),
     ]
 

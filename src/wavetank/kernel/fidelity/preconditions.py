@@ -1,4 +1,4 @@
-"""Whether a kernel's calls find what the model's found: which names, sizes and holes are there before, and what calls do to names.
+"""What a kernel alone can get wrong: whether its calls find the names, sizes and holes beforehand that the model's found.
 
 Names that another rank makes or removes are not followed: a replay waits for them (kernel/ordering/made_names.py). Where it
 cannot know for what, that is said.
@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.document.steps import OPENS, REMOVE, is_nameless, may_make
-from wavetank.kernel.fidelity.performed import Performed
 from wavetank.kernel.files.holes import holes_missed
 from wavetank.kernel.ordering.made_names import left_to_chance
 from wavetank.model.document.model import Model
@@ -23,21 +22,24 @@ from wavetank.model.document.step_walks import file_steps, unrolled
 from wavetank.trace.arguments import MpiMode
 
 _NEED = frozenset({"stat", "access", "truncate", "unlink", "rmdir"})
+_NamesOf = Mapping[int, Sequence[str]]
 _OF_FOLDERS = frozenset({errno.ENOENT, errno.ENOTDIR})  # a new file's folder is not there, or none
 
 
-def names_differences(done: Performed, kernel: Kernel) -> Iterator[str]:
+def names_differences(kernel: Kernel) -> Iterator[str]:
     """A sentence on each rank with calls that would not end as they did, the first such call of each."""
+    names_of = _followed(kernel)
     there = {name for file in kernel.files for name in file.prepared_names}
     everywhere: Counter[str] = Counter()
     changes: dict[int, set[str]] = {}  # of one rank of each program
     steps_of = {}
-    for ranks, steps in done.programs:
-        steps_of[min(ranks)] = steps
-        names = changes[min(ranks)] = _changed(done, steps)
-        everywhere.update(dict.fromkeys(names, len(ranks)))
+    for program in kernel.programs:
+        first = min(program.ranks)
+        steps_of[first] = program.steps
+        names = changes[first] = _changed(names_of, program.steps)
+        everywhere.update(dict.fromkeys(names, len(program.ranks)))
     for rank, names in sorted(changes.items()):
-        walk = _Names(done, there, everywhere, names)
+        walk = _Names(names_of, there, everywhere, names)
         walk.steps(steps_of[rank])
         if walk.found:
             yield f"rank {rank}: {walk.found[0]}"
@@ -48,48 +50,48 @@ def names_differences(done: Performed, kernel: Kernel) -> Iterator[str]:
         )
 
 
-def size_differences(done: Performed, model: Model) -> Iterator[str]:
+def size_differences(kernel: Kernel, model: Model) -> Iterator[str]:
     """A sentence on each file that is opened, and made beforehand with another size than it had."""
     opened = {
         step.file_id
-        for _, steps in done.programs
-        for step in file_steps(steps)
+        for program in kernel.programs
+        for step in file_steps(program.steps)
         if step.iop_type in OPENS and not step.error
     }
-    for file in model.files:
-        size, had = done.sizes.get(file.file_id), file.file_size_before
-        is_compared = file.file_id in opened and not file.directory
-        if is_compared and None not in (size, had) and size != had:
-            yield f"{done.names[file.file_id][0]} has {size} bytes beforehand, it had {had}"
+    had = {file.file_id: file.file_size_before for file in model.files if not file.directory}
+    for file in kernel.files:
+        before = had.get(file.file_id)
+        is_compared = file.file_id in opened and file.is_prepared and before is not None
+        if is_compared and file.prepare_bytes != before:
+            yield f"{file.name} has {file.prepare_bytes} bytes beforehand, it had {before}"
 
 
-def hole_differences(done: Performed, kernel: Kernel) -> Iterator[str]:
+def hole_differences(kernel: Kernel) -> Iterator[str]:
     """A sentence on each file in which a seek found a hole that the replay's file does not have."""
-    sizes = dict(done.sizes) | {
-        file.file_id: int(file.members.prepare_bytes.max())
-        for file in kernel.files
-        if file.members is not None
+    sizes = {
+        file.file_id: max((size for _, size in file.stored()), default=0) for file in kernel.files
     }
     missed: Counter[int] = Counter()
-    for ranks, steps in done.programs:
-        for file_id, n in holes_missed(steps, sizes).items():
-            missed[file_id] += n * len(ranks)
-    for file_id, n in sorted(missed.items()):
-        yield f"{n} lseek to a hole of {done.names[file_id][0]} will find none there: files made beforehand are not sparse"
+    for program in kernel.programs:
+        for file_id, n in holes_missed(program.steps, sizes).items():
+            missed[file_id] += n * len(program.ranks)
+    for file in kernel.files:
+        if n := missed[file.file_id]:
+            yield f"{n} lseek to a hole of {file.name} will find none there: files made beforehand are not sparse"
 
 
-def _changed(done: Performed, steps: Sequence[Step]) -> set[str]:
+def _followed(kernel: Kernel) -> dict[int, tuple[str, ...]]:
+    """The names of files. Which member of several a call is on changes with each visit, and is not followed."""
+    return {file.file_id: file.names for file in kernel.files if file.members is None}
+
+
+def _changed(names_of: _NamesOf, steps: Sequence[Step]) -> set[str]:
     """Names that the steps make or remove."""
     return {
-        _name(done, step)
+        names_of[step.file_id][step.name]
         for step in file_steps(steps)
-        if _is_followed(done, step) and _changes(step)
+        if step.file_id in names_of and _changes(step)
     }
-
-
-def _is_followed(done: Performed, step: FileStep) -> bool:
-    """Whether a call is on one file: which member of several it is on changes with each visit, and is not followed."""
-    return step.file_id not in done.several
 
 
 def _changes(step: FileStep) -> bool:
@@ -99,26 +101,21 @@ def _changes(step: FileStep) -> bool:
     return bool(opens) or step.iop_type in REMOVE | {"mkdir"}
 
 
-def _name(done: Performed, step: FileStep) -> str:
-    names = done.names.get(step.file_id) or [f"file {step.file_id}"]
-    return names[step.name] if step.name < len(names) else names[0]
-
-
 class _Names:
     """Follows the names of one rank's files."""
 
     def __init__(
-        self, done: Performed, there: Set[str], everywhere: Mapping[str, int], own: Set[str]
+        self, names_of: _NamesOf, there: Set[str], everywhere: Mapping[str, int], own: Set[str]
     ) -> None:
         """Of a rank.
 
         Args:
-            done: what the kernel's ranks do.
+            names_of: the names of files that are followed.
             there: names that are there before the run.
             everywhere: how many ranks make or remove each name.
             own: names that this rank makes or removes.
         """
-        self._done = done
+        self._names_of = names_of
         self._beforehand, self._everywhere, self._own = there, everywhere, own
         self._there: dict[str, bool | None] = {}  # where this rank changed it
         self._nameless: set[str] = set()  # names of files that were opened by O_TMPFILE
@@ -128,7 +125,7 @@ class _Names:
     def steps(self, steps: Sequence[Step]) -> None:
         """Follow steps; of what repeats two repetitions, the second of which is like all others."""
         for step in unrolled(steps, most=2):
-            if isinstance(step, FileStep) and _is_followed(self._done, step):
+            if isinstance(step, FileStep) and step.file_id in self._names_of:
                 self._call(step)
 
     def _is(self, name: str) -> bool | None:
@@ -142,7 +139,7 @@ class _Names:
             self.found.append(f"{call} of {name} would fail: it is {how}")
 
     def _call(self, step: FileStep) -> None:
-        call, name = step.iop_type, _name(self._done, step)
+        call, name = step.iop_type, self._names_of[step.file_id][step.name]
         if step.error:
             if self._would_succeed(step, name):
                 self.found.append(f"{call} of {name} failed, and would succeed")
