@@ -22,6 +22,9 @@ from wavetank.kernel.tables.lines import NOT_BY_IOR
 from wavetank.tables.table import Cell, Table
 
 LONG = DOCUMENT.table((f"f{n}", n) for n in range(MOST_SHOWN + 1234))
+COMMAND = (
+    "mpirun -np 16 ior -w -c -a MPIIO -s 40 -b 10444800 -t 10444800 -k -o /scratch/btio.full.out"
+)
 
 
 def test_people_see_the_first_rows_of_a_long_table_and_how_many_more_there_are(
@@ -64,12 +67,29 @@ def test_a_table_wider_than_a_terminal_of_80_columns_wraps_between_words(printed
     assert lines[4] == "7       Pauses are left out."
 
 
+def test_a_pipe_gets_whole_lines_however_wide(capsys: pytest.CaptureFixture[str]) -> None:
+    print_tables([NOT_BY_IOR.table([((1,), COMMAND * 3)])], "table")
+    assert COMMAND * 3 in capsys.readouterr().out
+
+
 def test_numbers_stay_with_their_units_and_at_the_right() -> None:
     rows = [["a b", "27,120,000 B (25.9 MiB)", "1.17 s (1.16\N{EN DASH}1.18 s)"]] * 2
     body = lay_out(["Name", "Bytes", "Time"], [False, True, True], rows, 34).body
     assert "\n".join(body).count("27,120,000 B") == 2
     assert [line.rsplit("  ", 1)[1].strip() for line in body[:2]] == ["1.17 s", "(1.16\N{EN DASH}1.18 s)"]  # fmt: skip
     assert all(len(line) <= 34 for line in body)
+
+
+def test_words_too_wide_to_stand_side_by_side_make_a_block_of_each_row() -> None:
+    path = "/scratch/project/run/of/the/application/reads1.fastq"
+    found = lay_out(
+        ["Id", "File", "Node"], [True, False, False], [["1", path, path], ["2", "x", "y"]], 60
+    )
+    assert found.head == ()
+    assert found.body == (
+        "Id    1", f"File  {path}", f"Node  {path}", "",
+        "Id    2", "File  x", "Node  y",
+    )  # fmt: skip
 
 
 WORDS = st.text("abc\N{CJK UNIFIED IDEOGRAPH-6F22}-/,.", min_size=1, max_size=30)

@@ -15,7 +15,7 @@ from service_web import Service
 from wavetank import native
 from wavetank.cli.main import cli
 from wavetank.cli.space_mount import is_of
-from wavetank.errors import KernelError, MeasurementError
+from wavetank.errors import KernelError, MeasurementError, ServiceError, UsageError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.execution.replay import run_replay
 from wavetank.model.document.model import Model
@@ -164,6 +164,22 @@ def test_what_was_not_measured_is_said_with_the_commands_that_measure_it(ask):
     assert lines[-1] == "wavetank campaign run need.yaml" and "k.json" in lines[-2]
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--for", "k.json"], "--for needs --within"),
+        (["--for", "k.json", "--within", "soon"], "--within: 'soon' is not a duration"),
+        (["--for", "k.json", "--within", "0"], "no I/O takes no time"),
+        (["--for", "k.json", "--within", "1s", "--servers", "1"], "--for chooses --servers"),
+        (["--for", "k.json", "--within", "1s", "--size", "1MiB"], "less than the kernel's files take"),
+        (["--within", "1s"], "name it with --for"),
+        (["--kind", "nfs"], "give --size and --kind"),
+    ],
+)  # fmt: skip
+def test_options_that_do_not_fit_together_are_refused(ask, words, message):
+    ask("space", "create", "data", *words, fails=(UsageError, message))
+
+
 @pytest.fixture
 def space(ask, tmp_path, monkeypatch):
     """A space that seems to be mounted at a folder, on which the kernel takes these times."""
@@ -221,6 +237,16 @@ def test_a_check_performs_the_kernel_itself(space, tmp_path, monkeypatch):
     assert 0 < row["io_time_s_low"] <= row["io_time_s_high"]
     assert row["caches"].startswith("of this machine: 2 ")
     assert list(space.at.iterdir()) == []
+
+
+def test_a_check_elsewhere_than_on_the_space_is_refused(space, tmp_path):
+    words = ("space", "check", "data", "--for", "k.json", "--within", "2s")
+    how = "As root: wavetank space mount data DIR"
+    space(*words, fails=(UsageError, how))
+    space(*words, "--at", tmp_path, fails=(UsageError, "is on /dev/root, which is mounted at /"))
+    space("space", "create", "new", "--size", "1GiB", "--kind", "glusterfs")
+    space("space", "check", "new", *words[3:], fails=(UsageError, "never ready"))
+    space("space", "check", "none", *words[3:], fails=(ServiceError, "there is no space"))
 
 
 def test_a_mount_of_glusterfs_is_known_by_the_name_of_its_volume():

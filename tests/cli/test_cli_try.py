@@ -77,6 +77,15 @@ def test_a_shared_file_of_a_darshan_log_is_planned_on_layouts_that_spread_it(tmp
     assert "(50 % of all bytes)" in result.stderr
 
 
+def test_files_of_one_rank_each_are_planned_whole(tmp_path, faked):
+    log = DARSHAN / "ior_seq_fpp_posix_1m.darshan"
+    result = call(log, "-o", tmp_path / "out", "--dry-run", "--format", "json")
+    plan = json.loads(result.stdout)["plan"]
+    names = {row["cluster"].partition("-")[2].partition("-")[2] for row in plan}
+    assert {"glusterfs-1", "glusterfs-2", "glusterfs-3"} <= names
+    assert "4 files carry 100 % of the bytes, each used by one rank" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("option", "what"), [(("--memory", "much"), "--memory"), (("--mapping", "2PxXY"), "kPxCN")]
 )

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 from emulated_account import Emulator, create
 from openstack_account import PASSWORD, body_of, environment, spec_of
 from openstack_identity import TOKEN
+from openstack_images import IMAGES
 
 from wavetank.cli.main import cli
 from wavetank.cluster import deploy
@@ -85,6 +86,27 @@ def test_servers_have_their_groups_volumes_metadata_and_user_data(openstack: Emu
     (of_clients,) = rules[2:]
     ports = of_clients["port_range_min"], of_clients["port_range_max"]
     assert (of_clients["remote_ip_prefix"], *ports) == ("10.0.0.0/16", 1, 65535)
+    deploy.take_down("lab")
+    assert openstack.left() == []
+
+
+def test_servers_of_a_flavor_without_a_disk_start_from_volumes_of_the_image(
+    openstack: Emulator,
+) -> None:
+    openstack.behave(slow=2, no_room=["nova"])  # the volumes are kept for the next zone
+    create(spec_of(instance={"name": "v1.large"}, openstack={"root_size": "20 GiB"}))
+    volumes = [each["volume"] for each in made(openstack, "POST cinder:/volumes")]
+    roots = [each for each in volumes if "imageRef" in each]
+    assert len(volumes) == 8
+    assert [(each["size"], each["imageRef"]) for each in roots] == [(20, IMAGES[0]["id"])] * 4
+    assert [each["metadata"]["wavetank:node"] for each in roots] == ["c1", "c2", "io1", "io2"]
+    servers_made = [each["server"] for each in made(openstack, "POST nova:/servers")]
+    for server in servers_made:
+        is_server = server["metadata"]["wavetank:node"].startswith("io")
+        assert "imageRef" not in server
+        indexes = [each["boot_index"] for each in server["block_device_mapping_v2"]]
+        assert indexes == [0, -1, -1] if is_server else [0]
+        assert not any(each["delete_on_termination"] for each in server["block_device_mapping_v2"])
     deploy.take_down("lab")
     assert openstack.left() == []
 

@@ -83,6 +83,10 @@ def test_opening_what_another_node_wrote_needs_a_global_file_system_too():
     assert "contigs-1.fa is used by ranks on different nodes" in why_not(merging, local, "1PxCN")
 
 
+def test_unique_files_can_do_with_local_disks():
+    assert why_not(KERNEL, facts("a", is_global=False), "1PxCN") is None
+
+
 def test_what_cannot_run_is_kept_with_its_reason():
     plan = make_plan(spec(), [APPLICATION], [facts("a", n_compute=1)])
     assert [part.mapping for part in plan.impossible] == ["1PxCN"]
@@ -98,11 +102,22 @@ def test_the_forecast_counts_bringing_up_and_what_is_left():
     assert (later.n_done, later.duration_s) == (4, pytest.approx(10 + 2 * 3.0))
 
 
+def test_a_finished_plan_takes_no_time():
+    plan = make_plan(spec(), [APPLICATION], [facts("a")])
+    assert forecast(plan, {run.key for run in plan.runs}, spent_s={}, prices=None).duration_s == 0
+
+
 def test_the_forecast_bills_started_hours_of_every_instance():
     # 3 instances x 1 started hour x 0.42
     plan = make_plan(spec(), [APPLICATION], [facts("a")])
     ahead = forecast(plan, set(), spent_s={}, prices=load_prices("papers-2016"))
     assert ahead.cost == Decimal("1.26")
+
+
+def test_a_type_without_a_price_is_said():
+    plan = make_plan(spec(), [APPLICATION], [facts("a", instance_type="mine")])
+    ahead = forecast(plan, set(), spent_s={}, prices=load_prices("papers-2016"))
+    assert ahead.cost is None and "'mine'" in ahead.cost_missing
 
 
 def test_two_applications_share_each_round():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import threading
+import urllib.request
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -14,6 +16,8 @@ pytest.importorskip("boto3", reason="boto3 is not installed: make setup-test")
 from wavetank.cluster.clouds.aws import account as account_module
 from wavetank.cluster.clouds.aws.account import Account, AnswerError
 from wavetank.cluster.clouds.aws.answers import NoAnswerError
+from wavetank.cluster.clouds.aws.cloud import AwsCloud
+from wavetank.errors import ProviderError
 
 PAGE = b"<!DOCTYPE html><html><head><title>Sign in</title><body>Guests of the hotel</html>"
 XHTML = (
@@ -23,6 +27,7 @@ REGIONS = (
     b'<DescribeRegionsResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>1</requestId>'
     b"<regionInfo><item><regionName>us-east-1</regionName></item></regionInfo></DescribeRegionsResponse>"
 )
+WITHOUT = b'<DescribeRegionsResponse xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"/>'
 PAGES = (PAGE, XHTML, b"", REGIONS[:60], b'{"message": "Sign in"}')
 
 
@@ -109,6 +114,12 @@ def test_a_connection_that_is_cut_is_said(place: Place) -> None:
         Account("us-east-1").call("sts", "GetCallerIdentity")
 
 
+def test_an_answer_without_what_it_must_have_is_no_answer(place: Place) -> None:
+    place.answers = [(200, WITHOUT)]
+    with pytest.raises(NoAnswerError, match=r"ec2:DescribeRegions in us-east-1: an answer without"):
+        AwsCloud("us-east-1").regions()
+
+
 def test_errors_in_forms_of_aws_keep_their_code(place: Place) -> None:
     place.answers = [
         (400, b"<Response><Errors><Error><Code>Odd</Code><Message>m</Message></Error></Errors></Response>")
@@ -120,3 +131,12 @@ def test_errors_in_forms_of_aws_keep_their_code(place: Place) -> None:
     with pytest.raises(AnswerError) as caught:
         Account("us-east-1").call("fsx", "DescribeFileSystems")
     assert caught.value.code == "FileSystemNotFound"
+
+
+@pytest.mark.parametrize("body", [PAGE, b"\xff\xfe", b""])
+def test_a_page_in_place_of_this_machines_address_is_no_address(
+    place: Place, monkeypatch: pytest.MonkeyPatch, body: bytes
+) -> None:
+    monkeypatch.setattr(urllib.request, "urlopen", lambda *_, **__: io.BytesIO(body))
+    with pytest.raises(ProviderError, match=r"write cloud\.ssh_from"):
+        AwsCloud("us-east-1").public_address()

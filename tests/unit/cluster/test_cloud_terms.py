@@ -9,6 +9,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from wavetank.cluster.clouds.packages import packages_of_node
 from wavetank.cluster.clouds.price import estimate, over_budget, price_table
 from wavetank.cluster.spec import ClusterSpec
 
@@ -62,6 +63,15 @@ def test_wrong_terms_are_refused_with_the_reason(key: str, value: object, said: 
     with pytest.raises(ValidationError) as caught:
         spec({**CLOUD, key: value})
     assert said.lower() in str(caught.value).lower()
+
+
+def test_packages_go_onto_images_whose_packages_are_known() -> None:
+    asked = {**CLOUD, "packages": ["htop"]}
+    assert "htop" in packages_of_node(spec(asked), "c1")
+    with pytest.raises(
+        ValidationError, match="what image ami-12c6146b has is not known here: have htop in it"
+    ):
+        spec({**asked, "image": "ami-12c6146b"})
 
 
 def test_a_cloud_and_its_terms_go_together() -> None:
@@ -122,3 +132,12 @@ def test_a_budget_that_is_just_enough_is_kept_and_a_cent_less_is_refused() -> No
 )
 def test_what_has_no_price_is_refused(changes: dict[str, Any], said: str) -> None:
     assert said in "\n".join(over_budget(spec(**changes)))
+
+
+def test_bought_operations_and_other_volumes_are_in_the_price() -> None:
+    plain = estimate(spec(), price_table(spec().cloud)).per_h  # type: ignore[arg-type]
+    storage = {"on": "ebs", "size": "20 GiB", "iops": 6000}
+    faster = spec(storage=storage)
+    # 3000 IOPS beyond those included, at 0.005 USD a month each
+    more = estimate(faster, price_table(faster.cloud)).per_h - plain  # type: ignore[arg-type]
+    assert round(more, 12) == round(3000 * Decimal("0.005") / 730, 12)

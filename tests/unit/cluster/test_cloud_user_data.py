@@ -63,6 +63,17 @@ def test_the_end_is_where_the_tags_have_it_and_never_later_than_the_ttl(
     assert f"shutdown -P +{minutes}" in said(tmp_path)
 
 
+def test_where_the_login_manager_does_not_run_yet_the_first_process_is_asked(
+    tmp_path: Path,
+) -> None:
+    bootcmd = config()["bootcmd"][0][2]  # type: ignore[index]
+    programs = {"date": f"echo {int(NOW.timestamp())}", "shutdown": "exit 1", "systemd-run": ""}
+    assert run(bootcmd, tmp_path, programs).returncode == 0
+    assert (
+        said(tmp_path)[-1] == "systemd-run --unit=wavetank-ttl --on-active=120m systemctl poweroff"
+    )
+
+
 def test_the_end_comes_before_all_else_and_the_host_key_is_ours() -> None:
     found = config()
     assert next(iter(found)) == "bootcmd"
@@ -104,6 +115,17 @@ def two_volumes() -> dict[str, str]:
     return disk_programs() | {
         "lsblk": LSBLK.replace("Amazon EC2 NVMe Instance Storage", "Amazon Elastic Block Store")
     }
+
+
+def test_several_disks_are_one_where_they_are_striped(tmp_path: Path) -> None:
+    done = run(DataDisks(2, False, "ext4", striped=True).script(), tmp_path, two_volumes())
+    assert done.returncode == 0, done.stderr
+    assert said(tmp_path)[-4:] == [
+        "mdadm --create /dev/md/wavetank --run --level=0 --raid-devices=2 /dev/nvme1n1 /dev/nvme2n1",
+        "mkdir -p /storage",
+        "mkfs.ext4 -F /dev/md/wavetank",
+        "mount /dev/md/wavetank /storage",
+    ]
 
 
 def test_several_disks_with_a_server_each_are_mounted_one_by_one(tmp_path: Path) -> None:

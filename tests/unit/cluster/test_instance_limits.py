@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from wavetank.cluster.components import Instance
 from wavetank.cluster.notes import notes
-from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.state import ClusterState, this_process
 from wavetank.document import HostFacts, provenance
 
@@ -62,6 +63,15 @@ def test_who_writes_one_limit_of_the_disk_describes_the_disk() -> None:
     assert found == {**C5_LARGE, **NO_DISK, "disk_write": 80_000_000}
 
 
+@pytest.mark.parametrize("word", ["none", "no limit", None])
+def test_no_limit_can_be_written(word: str | None, tmp_path: Path) -> None:
+    file = tmp_path / "lab.yaml"
+    body = cluster({"name": "x"}).model_dump(mode="json", exclude_unset=True)
+    body["instance"] = {"name": "c5.large", "network": word, "disk_read": word}
+    file.write_text(yaml.safe_dump(body))
+    assert limits(read_spec(file).instance) == {**C5_LARGE, **NO_DISK, "network": None}
+
+
 def test_a_cluster_that_is_up_keeps_the_limits_that_it_came_up_with(tmp_path: Path) -> None:
     spec = cluster({"name": "c5.large", "network": "none"})
     state = ClusterState(
@@ -69,6 +79,14 @@ def test_a_cluster_that_is_up_keeps_the_limits_that_it_came_up_with(tmp_path: Pa
     )  # fmt: skip
     state.write(tmp_path / "cluster.json")
     assert ClusterState.read(tmp_path / "cluster.json").spec == spec
+
+
+def test_the_hash_is_that_of_the_limits_wherever_they_come_from() -> None:
+    short = cluster({"name": "c5.large"})
+    long = cluster({"name": "c5.large", **C5_LARGE})
+    assert short.sha256() == long.sha256()
+    assert short.sha256() != cluster({"name": "c5.large", "network": "none"}).sha256()
+    assert short.sha256() != cluster({"name": "c5.xlarge"}).sha256()
 
 
 def test_notes_name_the_catalogue_s_limits_and_what_is_not_emulated() -> None:

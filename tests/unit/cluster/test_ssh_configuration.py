@@ -82,6 +82,14 @@ def test_hosts_behind_another_one_are_reached_by_it_and_its_key_is_checked_too(
     assert "Port 22" in lines_of(configuration(spec(tmp_path, jump="bob@gate")).split("\n\n")[0])
 
 
+def test_all_hosts_share_one_connection_to_the_jump_host(tmp_path: Path) -> None:
+    asked = spec(tmp_path, jump="alice@gate")
+    alone = configuration(asked, jump_sockets=tmp_path)
+    assert alone.count("ControlPath") == 1
+    assert f"ControlPath {tmp_path}/jump" in lines_of(alone.split("\n\n")[0])
+    assert configuration(asked, tmp_path).count("ControlPath") == 3
+
+
 @pytest.mark.parametrize(
     "ssh",
     [

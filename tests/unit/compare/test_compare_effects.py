@@ -37,6 +37,13 @@ def test_clusters_that_differ_in_two_knobs_are_shown_as_such():
     assert single_effects([effect]) == ()
 
 
+def test_a_pair_of_several_knobs_begins_at_the_baseline():
+    pair = [configuration("own", [1.0]), configuration("one", [2.0])]
+    (effect,) = effects_of(pair, KNOBS, decide(pair), baseline="one")
+    assert (effect.first, effect.before) == ("a / one / 1PxCN", "1; striped")
+    assert effect.rate_change_percent.median == pytest.approx(100.0)
+
+
 def test_the_mapping_is_a_knob_on_the_same_cluster():
     (effect,) = effects(
         [
@@ -95,3 +102,15 @@ def test_a_change_is_told_the_same_way_by_every_pair():
     found = effects([configuration(name, [1.0]) for name in "abc"], knobs)
     assert {(e.before, e.after) for e in found} == {("c5.large", "c5.xlarge")}
     assert [(e.first[4], e.second[4]) for e in found] == [("a", "b"), ("c", "b")]
+
+
+def test_a_layout_that_only_one_of_two_has_is_told_once():
+    one = Knobs({"file system": "NFS", "data servers": "1", "layout": "any", "instance type": "s"})
+    two = Knobs(
+        {"file system": "GlusterFS", "data servers": "2", "layout": "sharded", "instance type": "l"}
+    )
+    pair = [configuration("one", [1.0]), configuration("two", [1.0])]
+    (effect,) = effects(pair, {"one": one, "two": two})
+    assert turn_words(effect) == (
+        "file system NFS -> GlusterFS and data servers 1 -> 2, sharded and instance type s -> l, not separable"
+    )

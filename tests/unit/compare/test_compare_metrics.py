@@ -181,6 +181,14 @@ def test_other_price_tables_give_costs_beside_the_first():
     assert "lacking" in found.other_costs[1].missing
 
 
+def test_other_io_instances_count_at_their_own_price():
+    prices = PRICES.model_copy(
+        update={"instances": {"c3.2xlarge": Decimal("0.36"), "i3.large": Decimal("0.72")}}
+    )
+    cost = described(0.9, prices=prices, instances={"c3.2xlarge": 2, "i3.large": 1}).cost
+    assert cost.cost_tot.median == pytest.approx((2 * 0.36 + 0.72) / 3600)
+
+
 def test_an_instance_without_a_price_leaves_the_rates_and_says_why():
     each = described(0.9, instances={"unheard.of": 1})
     assert each.cost is None and "unheard.of" in each.cost_missing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,11 +12,14 @@ from wavetank import native, programs
 from wavetank.cli.doctor import command
 from wavetank.cluster import registry
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
+from wavetank.cluster.namespaces import user
 from wavetank.cluster.needs import needs_by_node
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.doctor import finding as looking
+from wavetank.doctor import software
 from wavetank.doctor.examination import examine
 from wavetank.doctor.finding import Finding
+from wavetank.launchers.version import version_text
 
 
 def finding(ability: str) -> Finding:
@@ -75,6 +79,13 @@ def test_every_file_system_is_reported_with_what_its_driver_needs(
     assert found.state == "missing" and found.cost == f"no {kind} clusters"
 
 
+def test_a_user_with_namespaces_is_told_what_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(user, "reason_against", lambda: None)
+    found = finding("root")
+    assert found.state == "limited" and "orangefs or none" in found.cost
+
+
 def test_without_a_client_in_the_kernel_nfs_needs_our_mount(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,3 +117,26 @@ def test_without_the_c_parts_the_command_fails_and_says_how_to_build_them(
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 1
     assert "make setup" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    ("said", "state", "found"),
+    [
+        (None, "missing", "not found"),
+        ("echo slurm-wlm 22.05.8", "ok", "slurm-wlm 22.05.8"),
+        ("echo 'srun: fatal: no source' >&2; exit 1", "limited", "(srun: fatal: no source)"),
+    ],
+)
+def test_slurm_without_a_configuration_is_not_called_missing(
+    said: str | None, state: str, found: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(programs, "SYSTEM_PATH", "/nowhere")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    version_text.cache_clear()
+    if said is not None:
+        (tmp_path / "srun").write_text(f"#!/bin/sh\n{said}\n")
+        (tmp_path / "srun").chmod(0o755)
+    (seen,) = (each for each in software.slurm() if each.ability == "launcher srun")
+    version_text.cache_clear()
+    assert seen.state == state and found in seen.found
+    assert state == "ok" or (seen.cost and seen.remedy)

@@ -76,3 +76,13 @@ def test_reads_are_direct_unless_it_is_said():
 
     assert [each.objects.is_direct for each in objects()] == [True, False]
     assert not objects(direct=False)[0].objects.is_direct
+
+
+def test_direct_objects_have_whole_blocks():
+    text = wrong(
+        groups=[
+            {"name": "r", "clients": 1, "objects": {"operation": "read", "size": 5000}},
+            {"name": "w", **OBJECTS},
+        ]
+    )
+    assert "choose a multiple of 4096" in text

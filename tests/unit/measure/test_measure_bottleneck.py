@@ -101,6 +101,12 @@ def test_nothing_full_is_latency_of_single_requests_with_its_numbers():
     )
 
 
+def test_ranks_that_were_hardly_in_calls_did_not_wait_for_io():
+    found = bottleneck(use(cores("compute", 0.2, "c1"), in_flight=0.1))
+    assert found.verdict == "not in calls"
+    assert "in calls for 10 % of the time" in found.sentence
+
+
 def test_a_disk_that_serves_one_request_after_another_below_its_rate_is_said_so():
     found = bottleneck(
         use(of("disk busy", "io", 0.93, limit=None, unit="share of time"), of("disk write", "io", 0.06),

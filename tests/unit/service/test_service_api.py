@@ -144,6 +144,21 @@ def test_nothing_but_health_and_the_description_is_told_without_a_token(service)
     assert refused(basic) == (401, "unauthorized")
 
 
+def test_strangers_are_counted_and_written_down_only_as_often_as_they_may_ask(service):
+    stranger = TestClient(service.application, headers={"authorization": "Bearer wt_guess"})
+    before = len(service.store.audit(limit=1000))
+    answers = [stranger.get("/v1/spaces") for _ in range(5)]
+    assert [refused(each) for each in answers] == [(401, "unauthorized")] * 2 + [
+        (429, "too_many")
+    ] * 3
+    assert answers[0].headers["www-authenticate"] == "Bearer"
+    rows = service.store.audit(limit=1000)[before:]
+    assert [(row.actor, row.outcome) for row in rows] == [
+        ("address:testclient", "unauthorized")
+    ] * 2
+    assert service.ann.get("/v1/spaces").status_code == 200
+
+
 def test_a_token_that_has_expired_is_refused_with_the_reason(service):
     made = service.admin.post("/v1/tenants/ann/tokens", json={"lifetime_s": 60}).json()
     headers = {"authorization": f"Bearer {made['text']}"}

@@ -203,6 +203,28 @@ def test_data_on_the_servers_that_are_left_is_removed_before_they_are(service):
     assert service.clusters.names() == set()
 
 
+@pytest.mark.parametrize(
+    ("cluster", "why"),
+    [
+        ({}, "each cluster of provider local has a network of its own"),
+        ({"provider": "vm"}, "each cluster of provider vm has a network of its own"),
+        ({"provider": "ssh"}, "they are all hosts that the template names"),
+        ({"provider": "aws", "cloud": {}}, "they let in none but each other"),
+        ({"provider": "openstack", "cloud": {"openstack": {}}}, "each cluster gets a network of its own"),
+        ({"provider": "openstack", "cloud": {"openstack": {"network": "lab"}}}, "they let in none but each other"),
+    ],
+)  # fmt: skip
+def test_servers_that_others_do_not_reach_stay_as_many_and_the_reason_is_said(
+    service, cluster, why
+):
+    service.store.put_template(template(cluster={"name": "any", **cluster}), service.now())
+    space = service.create()
+    service.settled(space)
+    refused = refusal(service.resize, space, size=30 * GIB, servers=3)
+    assert (refused.code, why in str(refused)) == ("invalid", True), str(refused)
+    assert service.store.space(space).state == "ready"
+
+
 def test_servers_that_do_not_come_up_or_cannot_serve_fail_the_space_with_the_reason(service):
     space = service.create()
     service.clusters.broken["bring_up"] = "the cloud has no such instances left"

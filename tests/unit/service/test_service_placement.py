@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from service_fakes import GIB, server
+from service_fakes import GIB, NOON, request, server, tenant
 
-from wavetank.service.core import placement
+from wavetank.service.core import changes, placement
 from wavetank.service.core.placement import Ask
-from wavetank.service.core.records import Held, Share
+from wavetank.service.core.records import Held, Quota, Resize, Share, Tenant, Usage
 from wavetank.service.core.refusals import Refused
 
 
@@ -67,6 +67,11 @@ def test_a_refusal_says_what_each_server_lacks():
     assert "bob" not in str(refused.value)
 
 
+def test_a_dedicated_space_is_not_put_beside_another():
+    with pytest.raises(Refused, match="io1: holds other spaces"):
+        placement.place(ask(mode="dedicated"), [held("io1", 10, tenants=["ann"])])
+
+
 def share(node, size, *, made=True, device="/dev/d0"):
     size *= GIB
     return Share(node=node, device=device, made=size if made else 0, wanted=size, held=size)
@@ -80,6 +85,18 @@ def test_growth_keeps_its_servers_and_holds_the_larger_of_both():
         ("io2", 0, 3 * GIB, 3 * GIB),
     ]
     assert [each.held for each in placement.settled(place)] == [3 * GIB, 3 * GIB]
+
+
+def test_who_has_more_than_the_quota_may_still_shrink():
+    servers = [held("io1", 10)]
+    space, shares = changes.create("i", tenant(), request(size=4 * GIB), Usage(), servers, NOON)
+    space = changes.finished(changes.moved(space, "making", NOON), "x", NOON)
+    less = Tenant(name="ann", quota=Quota(bytes=GIB))
+    used = Usage(bytes=4 * GIB, spaces=1)
+    smaller, _ = changes.resize(space, shares, Resize(size=2 * GIB), less, used, servers, NOON)
+    assert (smaller.state, smaller.size, smaller.generation) == ("changing", 2 * GIB, 2)
+    with pytest.raises(Refused, match="1 GiB more asked for"):
+        changes.resize(space, shares, Resize(size=5 * GIB), less, used, servers, NOON)
 
 
 @pytest.mark.parametrize("more", [0, 1])

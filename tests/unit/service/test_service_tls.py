@@ -14,7 +14,7 @@ from service_certificates import DAY, Authority
 from service_daemon import Daemon
 
 from waiting import HANG_S, until
-from wavetank.errors import ServiceError
+from wavetank.errors import ServiceError, UsageError
 from wavetank.service.client.connection import as_tenant
 from wavetank.service.client.spaces import Spaces
 from wavetank.service.core.answers import Health, TenantAnswer, TokenMade
@@ -135,3 +135,18 @@ def test_a_renewed_certificate_that_cannot_be_used_leaves_the_old_one_in_use(
     key.unlink()
     renewal.look()
     assert "cannot read the key" in caplog.messages[2]
+
+
+def test_a_certificate_that_cannot_be_used_is_told(tmp_path, authority):
+    pem, key = authority.signs("service")
+    with pytest.raises(UsageError, match="go together"):
+        tls_of(Settings(folder=tmp_path, certificate=pem))
+    with pytest.raises(ServiceError, match="No such file"):
+        tls_of(Settings(folder=tmp_path, certificate=tmp_path / "none.pem", key=key))
+    with pytest.raises(ServiceError, match="they belong together"):
+        tls_of(Settings(folder=tmp_path, certificate=key, key=key))
+    read_by_all = tmp_path / "open.key"
+    read_by_all.write_bytes(key.read_bytes())
+    read_by_all.chmod(0o644)
+    with pytest.raises(ServiceError, match="chmod o= "):
+        tls_of(Settings(folder=tmp_path, certificate=pem, key=read_by_all))

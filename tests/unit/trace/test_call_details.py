@@ -74,6 +74,14 @@ CALLS = shared(
 )
 
 
+def test_sizes_and_places_that_are_left_are_those_of_bytes() -> None:
+    opens = CALLS.op == OPS_BY_NAME["MPI_File_open"].code
+    for name, nothing in (("size", 0), ("moved", 0), ("offset", UNKNOWN), ("view_offset", UNKNOWN)):
+        assert getattr(CALLS, name)[opens].tolist() == [nothing] * 2, name
+    assert (CALLS.size.sum(), CALLS.moved.sum()) == (31, 31)
+    assert CALLS.view.max() == 6
+
+
 def test_nothing_is_the_first_set_and_each_set_is_there_once() -> None:
     rows = np.stack(list(vars(CALLS.details).values()), axis=1)
     assert len(np.unique(rows, axis=0)) == len(rows) == 11

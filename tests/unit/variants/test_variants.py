@@ -33,6 +33,7 @@ from wavetank.model.document.program import DataStep, FileStep, PauseStep, Progr
 from wavetank.model.document.step_walks import flat
 from wavetank.variants.base import DoesNotApplyError
 from wavetank.variants.certificate import certify
+from wavetank.variants.ignored import ignored_hints
 from wavetank.variants.make import make_variant, make_variants
 from wavetank.variants.registry import knob, knob_names
 from wavetank.variants.request_size import _joined
@@ -168,6 +169,18 @@ def test_hints_are_given_at_every_open_and_nothing_else_changes(kernel_of, setti
 
 def info_line(kernel):
     return next(line + "\n" for line in lower(kernel).splitlines() if line.startswith("info "))
+
+
+def test_hints_of_the_application_stay_beside_the_new_one(kernel_of):
+    base = kernel_of(btio(steps=1, rs=96, piece=48))
+    first = make_variant(base, "aggregators=2").model_copy(update={"variant": None})
+    made = make_variant(first, "collective-buffer=1MiB")
+    assert {"cb_nodes": "2", "cb_config_list": "*:*", "cb_buffer_size": "1048576"} in map(
+        dict, made.infos
+    )
+    assert make_variant(first, "aggregators=1").variant.before == "2"
+    with pytest.raises(DoesNotApplyError, match="have these hints already"):
+        make_variant(first, "aggregators=2")
 
 
 def test_data_sieving_is_for_independent_calls_through_views_with_gaps(kernel_of):
@@ -348,6 +361,14 @@ def test_programs_that_do_not_make_all_calls_get_no_certificate(kernel_of):
         make_variant(broken, "request-size=1KiB")
     found = make_variants(broken, ("request-size=1KiB",))
     assert found.kernels == () and "no variant is made" in found.refused[0][1]
+
+
+def test_what_open_mpis_library_ignores():
+    assert ignored_hints(("romio_cb_write", "cb_nodes", "cb_config_list"), "ompio") == (
+        "romio_cb_write",
+        "cb_config_list",
+    )
+    assert ignored_hints(("romio_cb_write",), "romio") == ()
 
 
 def test_ranks_whose_lists_merge_differently_stay(kernel_of):

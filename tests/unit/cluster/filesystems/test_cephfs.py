@@ -62,6 +62,20 @@ def test_bytes_of_each_object_follow_from_the_layout(
     assert sum(held) == size
 
 
+def test_a_stripe_of_the_specification_is_the_size_of_objects() -> None:
+    asked = spec(stripe={"kind": "sharded", "size": "1 MiB"}, options={"layout": "stripe_count=2"})
+    assert options.default_layout(asked) == options.Layout(MIB, 2, MIB)
+
+
+def test_directories_and_files_have_layouts_of_their_own() -> None:
+    asked = spec(options={"layout:in/": "stripe_unit=64KiB object_size=1MiB", "layout:in/a.fq": "stripe_count=3"})  # fmt: skip
+    assert CephFS().check(asked) == []
+    assert options.layouts(asked) == {
+        "in/": options.Layout(64 * KIB, 1, MIB),
+        "in/a.fq": options.Layout(4 * MIB, 3, 4 * MIB),
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "finding"),
     [

@@ -198,6 +198,29 @@ def test_with_1dfx1f_each_file_has_an_ost_of_its_own(world: World) -> None:
     }  # fmt: skip
 
 
+def test_cold_caches_are_mounts_without_locks_and_parameters_are_set_again(world: World) -> None:
+    cluster = deploy.bring_up(
+        spec({"osc.max_rpcs_in_flight": 16, "osd-ldiskfs.read_cache_enable": 0})
+    )
+    world.ran.clear()
+    assert (
+        cluster.drop_caches()
+        == "page caches; caches of OSTs are page caches; clients mounted again"
+    )
+    of_c2 = [" ".join(argv) for host, argv in world.ran if host == "c2"]
+    assert of_c2[:3] == [
+        "lctl set_param -n ldlm.namespaces.lab-*-mdc-*.lru_size=clear",
+        "lctl set_param -n ldlm.namespaces.lab-*-osc-*.lru_size=clear",
+        "umount -- /wavetank",
+    ]
+    assert of_c2[-1] == "lctl set_param osc.lab-OST*-osc-[^mM]*.max_rpcs_in_flight=16"
+    settings = cluster.settings()
+    assert settings["osc.lab-OST*-osc-[^mM]*.max_rpcs_in_flight"] == "16"
+    assert settings["osd-ldiskfs.lab-OST*.read_cache_enable"] == "0"
+    assert settings["targets of io1"] == "MDT0000, OST0000"
+    assert settings["mount on c2"] == "10.77.0.3@tcp:/lab /wavetank lustre rw,flock 0 0"
+
+
 def test_a_tenant_sees_its_directory_alone_and_servers_see_everything(world: World) -> None:
     cluster = deploy.bring_up(spec({**OWN_MGS, "tenant": "blue", "fileset": "/tenants/blue"}))
     done = [(host, " ".join(argv)) for host, argv in world.ran]
@@ -234,3 +257,23 @@ def test_a_tenant_sees_its_directory_alone_and_servers_see_everything(world: Wor
     assert (settings["nodemaps are active"], settings["blue sees"]) == ("1", "/tenants/blue")
     deploy.take_down("lab")
     assert world.residue() == {}
+
+
+def test_health_names_what_is_gone(world: World) -> None:
+    asked = spec()
+    deploy.bring_up(asked)
+    driver, here = Lustre(), site(world, asked)
+    assert driver.health(here) == []
+    world.hosts["c1"].states = {"OST0000": "IDLE", "OST0001": "DISCONN"}
+    world.hosts["io1"].health = "NOT HEALTHY"
+    del world.hosts["c2"].mounts["/wavetank"]
+    assert driver.health(here) == [
+        "io1: Lustre says NOT HEALTHY",
+        "c1: OST0001 is DISCONN",
+        "c2: /wavetank is not mounted",
+    ]
+    world.hosts["io2"].answers = False
+    assert any("on io2" in said for said in driver.health(here))
+    world.hosts["io2"].answers = True
+    world.hosts["io2"].mounts.clear()
+    assert "io2: OST0001 is not started" in driver.health(here)

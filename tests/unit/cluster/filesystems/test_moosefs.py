@@ -54,6 +54,17 @@ def test_a_node_must_have_the_memory_of_all_that_runs_on_it() -> None:
     assert "672.0 MiB" in findings[0]
 
 
+def test_options_asked_for_win_over_ours() -> None:
+    asked = spec(
+        options={"chunkserver.HDD_SPARSIFY_ON_WRITE": True},
+        mount_options={"mfserroronnospace": False, "mfswritecachesize": 32},
+    )
+    text = options.chunkserver_text(asked, 9, "10.0.0.2", "10.0.0.1", "/storage/own")
+    assert "HDD_SPARSIFY_ON_WRITE = 1\n" in text and "LABELS = B,J\n" in text
+    # an eighth of 1 GiB
+    assert options.mount_words(asked, 2**30) == ["mfswritecachesize=32", "mfsreadaheadsize=128"]
+
+
 def test_an_option_that_the_servers_do_not_have_is_named_with_those_near(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

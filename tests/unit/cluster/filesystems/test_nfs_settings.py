@@ -13,6 +13,8 @@ from wavetank.cluster.filesystems.nfs import kernel_server
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.filesystems.nfs_export.exports import (
     Client,
+    Export,
+    export_block,
     most_specific_first,
 )
 from wavetank.cluster.spec import ClusterSpec
@@ -81,6 +83,12 @@ def test_the_rule_of_an_address_comes_before_that_of_the_network_around_it() -> 
     assert most_specific_first([wide, narrow]) == [narrow, wide]
 
 
+def test_an_export_for_nobody_has_no_rights() -> None:
+    text = export_block(Export("/e", {"Name": "VFS"}, clients=()), {})
+    assert "Access_Type = NONE;" in text
+    assert "RW" not in text
+
+
 @pytest.mark.parametrize("value", ["*", "10.0.0.7; Access_Type = RW", "10.0.0.9/24", "", "c1"])
 def test_clients_are_addresses_and_networks(value: Any) -> None:
     assert "is no address and no network" in wrong(options={"clients": value})
@@ -139,6 +147,13 @@ def test_an_export_is_synchronous_unless_asked_otherwise(
     assert argv == ["exportfs", "-o", words, "10.0.0.1:/d/export", "10.0.0.2:/d/export"]
 
 
+def test_the_kernels_threads_are_those_asked_for_on_the_clusters_network() -> None:
+    argv = kernel_server.server_argv("10.0.0.3", {"threads": 32}, "3")
+    assert argv[-1] == "32"
+    assert argv[argv.index("-H") + 1] == "10.0.0.3"
+    assert kernel_server.server_argv("10.0.0.3", {}, "3")[-1] == "8"
+
+
 def test_the_kernel_serves_the_one_version_that_is_asked_for_over_tcp() -> None:
     for version, other in (("3", "4"), ("4.1", "3")):
         argv = kernel_server.server_argv("10.0.0.3", {}, version)
@@ -177,3 +192,13 @@ def test_exports_in_force_are_read_from_what_exportfs_prints() -> None:
     assert kernel_server.exports(text, "/data/export") == {
         "10.0.0.1": "sync,wdelay,hide,no_subtree_check,sec=sys,rw,insecure,no_root_squash"
     }
+
+
+def test_the_kernels_mount_has_the_sizes_asked_for() -> None:
+    argv = nfs_mount.kernel_argv("10.0.0.3:/e", "/wavetank", {"rsize": 65536, "wsize": 32768, "sync": True, "noac": False})  # fmt: skip
+    options = argv[argv.index("-o") + 1].split(",")
+    assert {"vers=3", "rsize=65536", "wsize=32768", "sync"} <= set(options)
+    assert "noac" not in options
+    of_4 = nfs_mount.kernel_argv("10.0.0.3:/", "/wavetank", {}, "4.1")
+    assert of_4[of_4.index("-o") + 1] == "vers=4.1,proto=tcp,port=2049"
+    assert argv[-2:] == ["10.0.0.3:/e", "/wavetank"]

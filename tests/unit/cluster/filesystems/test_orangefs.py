@@ -181,3 +181,15 @@ def test_a_layout_is_read_as_viewdist_says_it() -> None:
     assert str(layout) == "simple_stripe strip_size:131072, 2 datafiles on 10.77.0.4, 10.77.0.3"
     with pytest.raises(FileSystemError, match="says nothing of a layout"):
         orangefs.file_layout("Could not open /x\n")
+
+
+def test_a_server_that_no_file_falls_on_is_said_and_the_tries_are_deleted() -> None:
+    asked = spec().model_copy(update={"layout": "one-server-per-file"})
+    where = site(asked, {"pvfs2-viewdist": VIEWDIST})  # always two servers
+    with pytest.raises(FileSystemError, match="alone"):
+        orangefs.OrangeFS().place_files(where, {"file": 1})
+    client = where.clients[0]
+    assert isinstance(client, FakeHost)
+    made = [argv[1] for argv in client.ran if argv[0] == "touch"]
+    assert len(made) == orangefs.PLACING_TRIES
+    assert client.ran[-1] == ["rm", "-f", "--", *made]

@@ -107,6 +107,14 @@ def test_strided_and_shared_that_ior_lays_out_the_same_differs_in_nothing_but_it
     assert "-F" not in line.command.split()
 
 
+def test_sequential_and_unique_is_one_line_with_a_file_per_process(tmp_path):
+    kernel = kernel_of(km.file_per_process(4, 65536, 8), tmp_path)
+    assert [parse_command(line.command).file_per_process for line in kernel.ior] == [True, True]
+    ior = parse_command(kernel.ior[0].command)
+    # P15 table II: -s 1, -b weight/np, -t rs, -F
+    assert (ior.n_tasks, ior.segments, ior.block, ior.transfer) == (4, 1, 8 * 65536, 65536)
+
+
 @pytest.mark.parametrize(
     ("names", "told", "renamed"),
     [
@@ -133,6 +141,16 @@ def test_files_that_ior_named_keep_their_name(tmp_path, names, told, renamed):
             if text.startswith("The files are named by IOR")
         ]
         assert len(said) == renamed
+
+
+def test_only_ranks_that_do_io_count(tmp_path):
+    one = km.phase(1, 1, (2, 5), 4, [km.member("pwrite", 80, 80)], [km.linear(a=1000, b=80)])
+    made = km.model(8, [km.model_file(1, "/s/f", 9000)], [one], [])
+    kernel = kernel_of(made, tmp_path, approximate=True)
+    assert parse_command(kernel.ior[0].command).n_tasks == 2
+    assert any(
+        "application's are 2, 5" in sentence for sentence in texts(kernel.ior[0].not_reproduced)
+    )
 
 
 @pytest.mark.parametrize(
@@ -212,3 +230,12 @@ def test_irregular_operations_become_their_mean_and_the_differences_are_counted(
     # 4 * 208 = 832 of 1024 bytes
     assert "Bytes: 1024 become 832 (-18.750 %)." in texts(line.not_reproduced)
     assert "Request size 100 to 300 becomes 208." in texts(line.not_reproduced)
+
+
+@pytest.mark.parametrize("version", ["4.0", "2.10"])
+def test_a_file_of_mpi_io_is_named_with_its_directory(tmp_path, version):
+    """Open MPI 4.1 opens no shared file by a name without one (MPI_ERR_OTHER; IOR and fs_test fail)."""
+    kernel = kernel_of(km.btio(4), tmp_path, version, approximate=True)
+    assert kernel.ior
+    assert all(line.command.endswith(" -o ./btio.full.out") for line in kernel.ior)
+    assert {parse_command(line.command).file for line in kernel.ior} == {"btio.full.out"}

@@ -64,6 +64,10 @@ def test_a_read_of_more_than_a_line_before_left_has_its_file_made(tmp_path):
     assert any("made by the line before it" in sentence for sentence in texts(read.not_reproduced))
 
 
+def test_what_a_line_before_wrote_is_not_made_again(tmp_path):
+    assert all(line.before is None for line in kernel_of(km.file_per_process(3), tmp_path).ior)
+
+
 def random_lines(folder: Path, version: str = "4.0", **model: object) -> list[IorLine]:
     return list(kernel_of(km.at_random(**model), folder, version).ior)  # type: ignore[arg-type]
 
@@ -81,6 +85,12 @@ def test_random_places_are_written_and_read_with_the_same_seed(tmp_path):
 def test_random_places_are_refused_unless_approximate_is_asked_for(tmp_path):
     kernel = kernel_of(km.at_random(), tmp_path, exact=True)
     assert kernel.ior == () and "irregular" in kernel.ior_refused[0].reason
+
+
+def test_ranks_that_share_a_file_at_random_are_said_to_differ_in_number(tmp_path):
+    write, _ = random_lines(tmp_path, n_ranks=3)
+    assert parse_command(write.command).extents() == {"data": 3 * 64 * 4096}
+    assert any("tasks make different numbers of operations" in said for said in texts(write.not_reproduced))  # fmt: skip
 
 
 def test_random_collective_calls_stay_in_order_and_say_so(tmp_path):

@@ -15,6 +15,7 @@ from wavetank.kernel.benchmarks.syncs import SyncedWrites, Syncs
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.execution.fio_run import io_of
+from wavetank.kernel.execution.ior_run import bytes_not_flushed, flushed_lines
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
@@ -84,6 +85,14 @@ def test_syncs_are_counted_after_the_writes_that_they_follow(steps, n, every, at
     assert (found.n, found.every, found.at_end) == (n, every, at_end)
 
 
+def test_a_repeat_counts_as_its_repetitions_do(tmp_path):
+    """By hand: each list of steps written out, and as a repeat."""
+    for body in ([ONE, SYNC], [write(2), SYNC, ONE], [SYNC, write(3)], [write(3)]):
+        times = 12 // sum(step.n for step in body if isinstance(step, DataStep))
+        folded = syncs_of(kernel_of([repeat(times, *body)], tmp_path))
+        assert folded == syncs_of(kernel_of(body * times, tmp_path))
+
+
 def ior(kernel: Kernel, version: str = "4.0") -> tuple[list[str], str]:
     (line,) = ior_lines(kernel, (), version)[0]
     return line.command.split(), " ".join(texts(line.not_reproduced))
@@ -113,6 +122,13 @@ def test_ior_syncs_each_write_through_mpi_io_where_its_version_does(tmp_path):
 def test_ior_says_that_it_syncs_after_the_last_write_too(tmp_path):
     words, said = ior(kernel_of([repeat(11, ONE, SYNC), ONE], tmp_path), "3.3")
     assert "-Y" in words and "does not sync after its last write; IOR does" in said
+
+
+def test_a_line_that_syncs_each_write_needs_no_flush_at_its_end(tmp_path):
+    kernel = kernel_of([repeat(12, ONE, SYNC)], tmp_path)
+    lines = flushed_lines(kernel)
+    assert [line.command for line in lines] == [line.command for line in kernel.ior]
+    assert bytes_not_flushed(kernel, lines) == 0
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,11 @@ def test_percentiles_are_by_nearest_rank():
     assert found == pytest.approx((1e-9, 2e-9, 3e-9, 4e-9))
 
 
+def test_histograms_of_ranks_add_up():
+    summary = summarise([Counter({1: 1}), Counter({9: 3})], 9)
+    assert summary.p50_s == pytest.approx(9e-9)
+
+
 @pytest.mark.parametrize(
     "value", [0, 1, 31, 32, 33, 63, 64, 65, 1000, 123_456, 10**9, 2**40 + 12345]
 )

@@ -39,7 +39,41 @@ def sequential(
     return [Event(rank, op, file, offset=start + i * size, size=size) for i in range(n)]
 
 
+def headers_and_blocks(n: int, header: int, block: int, rank: int = 0) -> list[Event]:
+    """A header before each block, in one file."""
+    events = []
+    for i in range(n):
+        at = i * (header + block)
+        events += [Event(rank, "write", offset=at, size=header)]
+        events += [Event(rank, "write", offset=at + header, size=block)]
+    return events
+
+
 # --- small requests ---------------------------------------------------------------------------------
+
+
+def test_a_phase_that_mixes_sizes_is_counted_by_the_sizes_that_it_has() -> None:
+    # 1200 headers of 8,000 B and 1200 blocks of 64 KiB: small are the headers alone, half of the operations and
+    # 8000 / (8000 + 65536) = 10.9 % of the bytes: 9,600,000 B are 9.2 MiB.
+    small = found(headers_and_blocks(1200, 8000, 64 * KIB))["small-requests"]
+    assert (small.n_operations, small.moved_bytes) == (1200, 9_600_000)
+    assert small.share_of_operations == 0.5
+    assert small.share_of_bytes == pytest.approx(0.1088, abs=1e-4)
+    assert (
+        "1,200 requests are below 64.0 KiB: 50 % of the operations, which move 11 % of the bytes"
+        in small.sentence
+    )
+    assert "8,000 B (1,200 times)" in small.sentence
+
+
+def test_sizes_of_listed_runs_count_one_by_one() -> None:
+    # No order in sizes: every third of 6000 requests is of 1 KiB, the others of 128 KiB, at places without a rule.
+    events = [
+        Event(0, "pread", offset=(i * 7919 % 6000) * MIB, size=KIB if i % 3 == 0 else 128 * KIB)
+        for i in range(6000)
+    ]
+    small = found(events)["small-requests"]
+    assert (small.n_operations, small.moved_bytes) == (2000, 2000 * KIB)
 
 
 def test_a_short_last_read_moves_what_it_moved() -> None:

@@ -82,6 +82,10 @@ def test_memory_with_gaps_alone_is_said_as_what_may_be(call: str, read: str | No
     assert (texts(plain.notes, "unrecorded"), texts(plain.notes, "library")) == ((), ())
 
 
+def test_reads_of_another_file_are_not_the_library_s() -> None:
+    assert texts(model_of(sieved(Memory.UNKNOWN, read_file=1)).notes, "unrecorded") == ()
+
+
 def test_each_level_alone_says_what_holds_for_its_own_kernel() -> None:
     posix = model_of(sieved(Memory.GAPS), Rules(levels=(Level.POSIX,)))
     assert (texts(posix.notes, "unrecorded"), texts(posix.notes, "library")) == (

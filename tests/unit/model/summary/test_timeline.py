@@ -13,6 +13,8 @@ from fold_builder import Event, fold_table, model_of
 from wavetank.model.document.model import Model
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.rules import Rules
+from wavetank.model.summary.run_times import find_idle
+from wavetank.trace.ops import OPS
 
 
 def rounds(n_ranks: int, n: int) -> list[Event]:
@@ -132,6 +134,29 @@ def test_another_ranks_io_does_not_fill_a_ranks_idle_times() -> None:
     mine = [point for point in model.timeline if point.rank == 0]
     assert len({round(point.start_s or 0) for point in mine}) == 10
     assert all((point.end_s or 0) - (point.start_s or 0) < 0.011 for point in mine)
+
+
+def test_calls_inside_of_others_do_not_make_idle_times() -> None:
+    """An MPI-IO call of 5 s whose POSIX calls are at its end; rows are in the order in which calls ended."""
+    events = [
+        Event(0, "MPI_File_write", 0, 0, 100, start_ns=0, duration_ns=MS),
+        Event(0, "pwrite", 0, 100, 100, start_ns=4999 * MS, duration_ns=MS),
+        Event(0, "MPI_File_write", 0, 100, 100, start_ns=MS, duration_ns=4999 * MS),
+        Event(0, "MPI_File_write", 0, 200, 100, start_ns=9000 * MS, duration_ns=MS),
+    ]
+    idle = find_idle(fold_table(events), OPS, Thresholds())
+    assert list(
+        zip(idle.seq.tolist(), idle.start_ns.tolist(), idle.end_ns.tolist(), strict=True)
+    ) == [(3, 5000 * MS, 9000 * MS)]
+
+
+def test_of_very_many_idle_times_the_longest_are_kept() -> None:
+    events = [
+        Event(0, "pwrite", 0, i * 10, 10, start_ns=i * (1000 + i) * MS, duration_ns=MS)
+        for i in range(20)
+    ]
+    idle = find_idle(fold_table(events), OPS, Thresholds(idle_times=5))
+    assert idle.seq.tolist() == [15, 16, 17, 18, 19]  # distances grow
 
 
 def test_places_in_no_order_are_told_from_lines() -> None:

@@ -9,7 +9,7 @@ import pytest
 import report_examples
 from fold_builder import Event, model_of
 
-from wavetank.model.document.phase import PatternMember
+from wavetank.model.document.phase import ListedOffsets, PatternMember
 from wavetank.model.tables.model_tables import model_tables
 from wavetank.report.plots import axes
 from wavetank.report.plots import model as model_plots
@@ -51,6 +51,15 @@ def test_ten_thousand_ranks_give_a_plot_as_small_as_a_hundred() -> None:
     assert "ranks 0 to 99" in large
 
 
+def test_evenly_spaced_ranks_of_a_timeline_stand_for_the_ranks_between_them() -> None:
+    # 10,000 ranks write, the timeline holds every 500th: 20 ranks, each stands for 500
+    model = report_examples.many_ranks(10_000, 10_000)
+    some = tuple(point for point in model.timeline if point.rank % 500 == 0)
+    plot = model_plots.temporal_pattern(model.model_copy(update={"timeline": some}), "time")
+    assert "20 evenly spaced ranks stand for 10,000 that do I/O" in plot.caption
+    assert any(title.startswith("ranks 500 to 999:") for title in titles(plot))
+
+
 def test_calls_of_the_mpi_library_are_not_counted_as_the_applications() -> None:
     model = report_examples.bt_io(4, 2)
     lower = model.phases[0].model_copy(
@@ -78,6 +87,11 @@ def test_every_operation_is_within_some_mark() -> None:
     assert all(any(left <= a and b <= right for left, right in merged) for a, b in spans)
     # a gap of half a period (0.05 of 10) is 3.5 columns of 700: it stays visible
     assert len(merged) == 100
+
+
+def test_the_spatial_pattern_has_a_panel_for_each_file() -> None:
+    shown = words(model_plots.spatial_pattern(report_examples.abyss(), "time"))
+    assert {"reads1.fastq", "reads2.fastq", "contigs-0.fa"} <= set(shown)
 
 
 def test_a_single_operation_is_a_stroke_as_long_as_its_bytes() -> None:
@@ -251,3 +265,14 @@ def test_reads_and_writes_of_many_ranks_have_a_panel_each() -> None:
     assert {"reads", "writes"} <= set(words(apart))
     assert len(apart.figure.axes) == 2
     assert sorted(titles(apart)) == sorted(titles(shared))
+
+
+def test_listed_operations_are_counted_with_their_own_sizes() -> None:
+    offsets = ListedOffsets(
+        n_runs=[2], count=[3, 1], rs=[100, 70], offset=[0, 900], disp=[200, 0], moved=[290, 70]
+    )
+    first = report_examples.abyss().phases[0]
+    listed = first.model_copy(update={"offset": (offsets,)})
+    found = {(o.kind, o.rs): o.count for o in operation_plots.operations_by_size([listed])}
+    # Three of 100 bytes, of which the last moved 90, and one of 70.
+    assert found == {("read", 100): 2, ("read", 90): 1, ("read", 70): 1}

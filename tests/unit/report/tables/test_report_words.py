@@ -7,7 +7,7 @@ import pytest
 
 from wavetank.model.tables.application_table import application_table
 from wavetank.notes import note
-from wavetank.report.plots.sizes import exact_size, size_class
+from wavetank.report.plots.sizes import class_label, exact_size, size_class
 from wavetank.report.plots.svg import shorten
 from wavetank.tables.words import (
     id_range,
@@ -35,6 +35,12 @@ from wavetank.tables.words import (
 )
 def test_a_request_size_falls_into_darshans_bin(rs, expected) -> None:
     assert size_class(rs) == expected
+
+
+def test_bins_are_named_by_their_ends() -> None:
+    assert class_label(0) == "up to 100 B"
+    assert class_label(4) == "100 KiB \N{EN DASH} 1 MiB"
+    assert class_label(9) == "over 1 GiB"
 
 
 @pytest.mark.parametrize(
