@@ -159,6 +159,37 @@ file_system:
     assert said["cost_per_hour"][-1]["cost_per_h"] == 2.1  # five of 0.42
 
 
+VOLUMES = """
+name: lab
+instance: {name: c5.large}
+nodes: {compute: 2, io: 1}
+file_system: {kind: nfs}
+storage: {on: ebs, size: 1 GiB, volume_size: 500 GiB, iops: 6000, throughput: 500 MiB/s}
+placement: cluster
+"""
+
+
+def test_a_plan_says_what_its_cost_leaves_out(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(VOLUMES.replace("on: ebs, ", "on: ebs, volume_type: io2, ").replace(
+        "6000, throughput: 500 MiB/s", "40000"))  # fmt: skip
+    assert "known up to 32,000 IOPS, not of 40,000" in succeed("plan", "lab.yaml")
+    efs = VOLUMES.replace("kind: nfs", "kind: efs").partition("storage:")[0]
+    (tmp_path / "lab.yaml").write_text(efs)
+    assert "0.30 for each GB-month that is stored" in succeed("plan", "lab.yaml")
+    (tmp_path / "lab.yaml").write_text(VOLUMES.partition("storage:")[0])
+    assert "storage not included: storage.on says" in succeed("plan", "lab.yaml")
+
+
+def test_check_says_what_the_driver_refuses_beside_what_is_misspelt(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(
+        SPEC.replace("{kind: none}", "{kind: none, typo: 1, options: {a: 1}}") + "scale: 0.5\n"
+    )
+    result = run("check", "lab.yaml")
+    assert isinstance(result.exception, SpecError)
+    for words in ("typo: no such key", "scale: ", "none has no such options"):
+        assert words in str(result.exception)
+
+
 def test_prune_clears_what_a_killed_replay_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -131,6 +131,17 @@ def test_replay_prepares_performs_and_writes_a_result(made, root):
     assert (root / "work.dat").stat().st_size == 6 * 4096
 
 
+def test_replay_prints_all_phases_together(made, root):
+    done = run(replay.command, made / "kernel.json", "--root", root, "--format", "json")
+    body = json.loads(done.stdout)
+    (row,), (time,) = body["totals"], body["io_time"]
+    # 3 blocks of 4096 B are read and 3 written, one a call.
+    assert (row["bytes"], row["operations"]) == (6 * 4096, 6)
+    assert row["io_time_s"] == time["io_time_s"]
+    assert row["rate_bytes_per_s"] == pytest.approx(6 * 4096 / time["io_time_s"])
+    assert row["iops"] == pytest.approx(6 / time["io_time_s"])
+
+
 def test_replay_can_leave_nothing_behind(made, root):
     run(replay.command, made / "kernel.json", "--root", root, "--no-keep")
     assert list(root.iterdir()) == []
@@ -242,6 +253,37 @@ def test_options_of_the_exact_replay_are_refused_with_a_benchmark(tmp_path, prog
         f"{' '.join(option) if option[0] == '--flush' else option[0]} is for the exact replay"
         in str(result.exception)
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--compute", "64MiB"], "add --pauses keep"), (["--pauses", "keep", "--compute", "many"], "'many'"),
+     (["--pauses", "keep", "--compute", "4TiB"], "64MiB")],
+)  # fmt: skip
+def test_memory_for_pauses_is_a_size_and_needs_pauses(tmp_path, options, said):
+    km.written(km.abyss(10_000), tmp_path)
+    run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json")
+    result = run(
+        replay.command, tmp_path / "k.json", "--root", tmp_path / "root", *options, ok=False
+    )
+    assert said in str(result.exception)
+    assert not (tmp_path / "root").exists()
+
+
+def test_a_replay_says_that_there_are_no_pauses_to_keep(made, root):
+    result = run(
+        replay.command,
+        made / "kernel.json",
+        "--root",
+        root,
+        "--launcher",
+        "none",
+        "--pauses",
+        "keep",
+    )
+    assert result.exit_code == 0
+    assert "none kept: the kernel holds none" in result.stderr
+    assert "none kept: the kernel holds none" in result.stdout  # in the settings
 
 
 def test_fidelity_warns_of_another_model(tmp_path):

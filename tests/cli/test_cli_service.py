@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import signal
@@ -20,6 +21,7 @@ from wavetank.errors import ServiceError, SpecError, UsageError
 from wavetank.service.client import connection
 from wavetank.service.client.connection import AnsweredError, Connection, as_tenant
 from wavetank.service.core.certificates import fingerprint
+from wavetank.service.core.volume import Volume
 from wavetank.service.csi.mounts import Mount
 from wavetank.service.store.folder import open_store
 
@@ -96,6 +98,23 @@ def test_a_tenant_makes_changes_and_removes_a_space(terminal):
     (gone,) = terminal.rows("space delete data --wait")
     assert gone["state"] == "gone"
     assert terminal.rows("space list") == []
+
+
+def test_the_command_that_mounts_a_space_is_printed(terminal, monkeypatch):
+    maker, bricks = terminal.service.driver.maker, (("10.0.0.3", 24100), ("10.0.0.4", 24101))
+    terminal(CREATE)
+    find = maker.find
+
+    def found(space):
+        seen = find(space)
+        return seen and dataclasses.replace(seen, export=Volume(space, bricks).export())
+
+    monkeypatch.setattr(maker, "find", found)
+    terminal.service.driver.settle()
+    (space,) = terminal.rows("space list")
+    text = terminal("space mount --print data /mnt/data")
+    options = "server-port=24099,backup-volfile-servers=10.0.0.4"
+    assert text == f"mount -t glusterfs -o {options} 10.0.0.3:/{space['id']} /mnt/data\n"
 
 
 def test_rules_by_certificate_name_their_authority_once(terminal, tmp_path):
@@ -184,6 +203,35 @@ def test_what_failed_is_told_and_can_be_tried_again(terminal):
     assert "no space left on device" in terminal("space list")
     terminal.service.driver.maker.broken = {}
     assert terminal.rows("space retry data --wait")[0]["state"] == "ready"
+
+
+def test_waiting_tells_what_happens_once_each_and_counts_what_comes_again(terminal, monkeypatch):
+    service, pauses = terminal.service, []
+
+    def pause():
+        pauses.append(1)
+        broken = len(pauses) <= 5
+        service.driver.maker.broken = {"find": "io0 does not answer"} if broken else {}
+        service.driver.settle()
+
+    monkeypatch.setattr("wavetank.cli.space._pause", pause)
+    terminal(f"{CREATE} --wait")
+    assert [line.partition("data: ")[2] for line in terminal.told] == [
+        "requested: shared glusterfs, 1 GiB on 1 server",
+        "unreachable: io0 does not answer",
+        "unreachable: the same 5 times by now",
+        "making: its place on servers is kept",
+        "step: make: nothing of it is there yet",
+        f"ready: server:/{terminal.rows('space list')[0]['id']}",
+    ]
+    kinds = {
+        each["kind"]: each["times"]
+        for each in terminal.rows("space show data", "events_of_a_space")
+    }
+    assert (kinds["unreachable"], kinds["ready"]) == (5, 1)
+    terminal("space grow data --size 2GiB --wait")  # what was before is not told again
+    kinds = [line.partition("data: ")[2].partition(":")[0] for line in terminal.told]
+    assert (kinds[0], kinds[-1], kinds.count("ready")) == ("growing", "ready", 1)
 
 
 @pytest.mark.parametrize(

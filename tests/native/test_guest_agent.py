@@ -115,3 +115,11 @@ def test_another_machine_may_not_call(guest: list[str], tmp_path: Path) -> None:
     finally:
         agent.kill()
         agent.wait(HANG_S)
+
+
+def test_a_guest_that_is_gone_is_said(guest: list[str], tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.write_text(f"c1 {os.getpid()} {start_ticks(os.getpid())} guest:{AGENT_LOOPBACK}:1 \n")
+    done = run([guest[0], "run", str(gone), "c1", "true"])
+    assert done.returncode == 125
+    assert b"guest c1 does not answer: Connection refused" in done.stderr

@@ -25,6 +25,11 @@ def shipped_policy() -> list[dict[str, Any]]:
     return statements
 
 
+def actions_of(policy: Iterable[Mapping[str, Any]]) -> set[str]:
+    """All actions of a policy."""
+    return {action for statement in policy for action in _listed(statement["Action"])}
+
+
 def allows(
     policy: Iterable[Mapping[str, Any]], action: str, resource: str, context: Mapping[str, str]
 ) -> bool:

@@ -20,6 +20,7 @@ from wavetank.cluster.clouds import engine
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
 from wavetank.cluster.clouds.bill import ClusterBill, bill_so_far, kept_bills
 from wavetank.cluster.clouds.census import holdings
+from wavetank.cluster.clouds.engine import noted_lease
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.state import directory_of
 from wavetank.errors import ProviderError
@@ -121,6 +122,51 @@ def test_what_it_cost_so_far_is_the_same_by_the_journal_and_by_the_account_alone
     (row,) = told("prune", "--provider", "aws", "--token", elsewhere.key.token)["in_the_account"]
     assert row["state"] == "removed" and row["usd_so_far"] is not None
     assert aws.left() == []
+
+
+def test_instances_that_a_full_zone_gave_back_are_on_the_bill(
+    aws: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = AwsCloud._make_instances
+
+    def full(self: AwsCloud, wanted: Any, lease: Any) -> tuple[str, ...]:
+        if wanted.nodes == ("io1",) and wanted.zone == "us-east-1a":
+            aws.behave(no_room=["us-east-1a"])
+        return make(self, wanted, lease)
+
+    monkeypatch.setattr(AwsCloud, "_make_instances", full)
+    create(spec_of())
+    aws.behave(no_room=[])
+    deploy.take_down("lab")
+    by_what = {line.resource: line for line in only_bill().computed.lines}
+    assert by_what["c5.large"].number == 5  # two that were given back, and three
+
+
+def test_an_instance_that_was_taken_back_earlier_is_paid_until_then(aws: Emulator) -> None:
+    create(spec_of(cloud={"spot": True}))
+    found = noted_lease(directory_of("lab"))
+    assert found is not None
+    taken = next(each for each in AwsCloud("us-east-1").instances(found[1]) if each.node == "c2")
+    aws.behave(ended={taken.key: ["Server.SpotInstanceTermination", "taken"]})
+    deploy.take_down("lab")
+    assert only_bill().assumed == ()
+    assert only_bill().end_utc is not None
+
+
+def test_ends_that_the_account_forgot_are_taken_from_the_ttl_and_said(
+    aws: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(spec_of())
+    aws.behave(forgets=True)
+    late = QuickClock()
+    late.sleep(50 * HOUR)
+    monkeypatch.setattr(CloudProvider, "clock", late)
+    deploy.take_down("lab")
+    found = only_bill()
+    assert len(found.assumed) == 3
+    assert "does not say when c1" in found.assumed[0]
+    # 2 h and 10 min, and not the 50 h until somebody looked
+    assert found.computed.total == pytest.approx(found.estimate.total, rel=Decimal("0.05"))
 
 
 def test_a_damaged_state_leaves_volumes_out_and_the_bill_says_so(aws: Emulator) -> None:

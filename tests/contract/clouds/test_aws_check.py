@@ -46,6 +46,10 @@ def test_what_is_wrong_is_named_before_anything_is_made(
 # of c6id.2xlarge: an element of AWS's answer, what it says in its place, and both as they are told
 ALTERED = [
     ("defaultVCpus", "8", "16", "16 vCPUs", "8 vCPUs"),
+    ("sizeInMiB", "16384", "32768", "32768 MiB of memory", "16384 MiB of memory"),
+    ("baselineBandwidthInGbps", "3.125", "6.25", "6.25 Gbit/s of network", "3.125 Gbit/s of network"),
+    ("baselineThroughputInMBps", "312.5", "81.25", "81.25 MB/s to its volumes", "312.5 MB/s to its volumes"),
+    ("baselineIops", "12000", "4000", "4000 IOPS of its volumes", "12000 IOPS of its volumes"),
     ("count", "1", "2", "2 x 474 GB of local disks", "1 x 474 GB of local disks"),
 ]  # fmt: skip
 

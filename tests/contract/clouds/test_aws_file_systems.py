@@ -15,6 +15,7 @@ import yaml
 from aws_account import Emulator, create, of, spec_of
 from recorded_hosts import Recorder
 
+from wavetank import native
 from wavetank.cluster import deploy
 from wavetank.cluster.clouds.disks import BIND
 from wavetank.cluster.components import Storage
@@ -62,6 +63,16 @@ def test_nfs_by_the_kernel_comes_up_on_instances_by_the_driver_of_hosts(
         assert mount[:3] == ["mount", "-t", "nfs"]
         assert mount[-2].startswith(f"{io1.address}:")
         assert mount[-1] == cluster.mount_path
+    deploy.take_down("lab")
+    assert aws.left() == []
+
+
+def test_nfs_by_ganesha_comes_up_too(aws: Emulator, recorders: dict[str, Recorder]) -> None:
+    deploy.bring_up(spec_of(file_system={"kind": "nfs"}))
+    _, server = first_start(aws)
+    assert {"nfs-ganesha", "nfs-ganesha-vfs", "rpcbind"} <= set(server["packages"])
+    assert recorders["io1"].ran("ganesha.nfsd")
+    assert recorders["c1"].ran("mount") and recorders["c2"].ran("mount")
     deploy.take_down("lab")
     assert aws.left() == []
 
@@ -151,6 +162,19 @@ def test_a_replay_program_that_neither_runs_nor_builds_there_is_said_and_nothing
     assert "cloud.image" in str(raised.value)
     assert any(path.endswith("/sources.tar.gz") for path in recorders["c1"].files)
     assert not any(path.endswith("/sources.tar.gz") for path in recorders["c2"].files)
+    assert aws.left() == []
+
+
+def test_without_a_replay_program_here_the_file_system_comes_up_and_the_lack_is_told(
+    aws: Emulator,
+    recorders: dict[str, Recorder],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(native, "available", lambda name: False)
+    deploy.bring_up(spec_of(file_system=KERNEL))
+    assert "nothing can be measured" in caplog.text
+    deploy.take_down("lab")
     assert aws.left() == []
 
 

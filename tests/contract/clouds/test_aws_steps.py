@@ -5,21 +5,23 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
-from aws_account import Emulator, QuickClock, body_of
+from aws_account import LUSTRE, Emulator, QuickClock, body_of, create, served_of
 from click.testing import CliRunner
 from recorded_hosts import Recorder
 
 from wavetank.cli.main import cli
-from wavetank.cluster.clouds.reach import LOOK, STARTS, wait_ready
+from wavetank.cluster import deploy
+from wavetank.cluster.clouds.reach import LOOK, STARTED_WITHIN, STARTS, wait_ready
 from wavetank.cluster.clouds.user_data import HAS_END
 from wavetank.cluster.host import Finished
-from wavetank.errors import RemoteCommandError
+from wavetank.errors import ProviderError, RemoteCommandError
 from wavetank.steps import STEPS
 
 
@@ -85,6 +87,38 @@ def test_up_and_down_say_every_step_without_being_asked(
     assert "lab: removing everything of wavetank-lab-" in down.stderr
     assert "nothing is left in us-east-1" in down.stderr
     assert aws.left() == []
+
+
+@pytest.mark.usefixtures("unreached")
+def test_a_file_system_that_takes_long_is_told_of_each_minute_with_its_state(
+    aws: Emulator, lines: Callable[[], list[str]]
+) -> None:
+    aws.behave(served_slow=18)  # a look each 5 s: a minute and some
+    create(served_of(LUSTRE))
+    told = [each for each in lines() if " is creating, after " in each]
+    assert [each.partition("after ")[2] for each in told] == [
+        f"{minutes} min (40 min at most)" for minutes in (1,)
+    ]
+    assert all("fs-" in each for each in told)
+    deploy.take_down("lab")
+    left = [each for each in lines() if each.startswith("lab: left after 1 min: ")]
+    assert len(left) == 1 and "fsx-lustre fs-" in left[0]
+    assert aws.left() == []
+
+
+def test_each_host_that_cannot_be_used_is_named_with_why_and_how_long_is_limited() -> None:
+    with pytest.raises(ProviderError) as raised:
+        wait(
+            Starting("c1", silent=1000),
+            Starting("c2", fails=True),
+            Starting("c3", ends=False),
+            Starting("io1", busy=["mkfs"] * (int(STARTED_WITHIN / timedelta(seconds=5)) + 3)),
+        )
+    first, second, third, fourth = str(raised.value).split("\n  ")
+    assert first.startswith("c1 (192.0.2.1) does not answer ssh: ssh: Connection refused. Does")
+    assert second == "c2: its first start failed: E: no such package"
+    assert third.startswith("c3 has no end scheduled")
+    assert fourth.startswith("io1: its first start did not end within 30 min: E: no such")
 
 
 def test_a_connection_that_is_lost_while_a_host_starts_is_made_again() -> None:

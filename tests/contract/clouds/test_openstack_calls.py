@@ -15,7 +15,7 @@ import yaml
 pytest.importorskip("openstack", reason="openstacksdk is not installed: make setup-test")
 
 from click.testing import CliRunner
-from emulated_account import Emulator, create
+from emulated_account import Emulator, create, make_twice
 from openstack_account import PASSWORD, body_of, environment, spec_of
 from openstack_identity import TOKEN
 from openstack_images import IMAGES
@@ -225,6 +225,16 @@ def test_long_lists_come_in_pages_and_what_takes_long_is_waited_for(openstack: E
     assert openstack.left() == []
 
 
+def test_calling_again_makes_no_second_ones(
+    openstack: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_twice(monkeypatch, OpenStackCloud, "make")
+    create(spec_of())
+    assert len(servers(openstack)) == 4
+    deploy.take_down("lab")
+    assert openstack.left() == []
+
+
 def test_without_its_folder_a_cluster_is_found_and_removed_when_it_is_over(
     openstack: Emulator,
 ) -> None:
@@ -303,6 +313,14 @@ def test_credentials_that_are_none_are_said_with_what_to_do(
     assert done.exit_code == 1 and said in str(done.exception), done.exception
     assert PASSWORD not in f"{done.output}{done.exception}" and "Traceback" not in done.output
     assert openstack.left() == []
+
+
+def test_a_sign_in_page_is_no_answer(openstack: Emulator) -> None:
+    cloud = OpenStackCloud("RegionOne")
+    assert cloud.found(None) == ()
+    openstack.behave(html=True)
+    with pytest.raises(ProviderError, match="Something else may answer in its place"):
+        cloud.found(None)
 
 
 def test_neither_files_nor_logs_hold_credentials_however_much_is_asked_for(

@@ -132,6 +132,21 @@ def test_what_the_compiler_says_is_told_where_it_cannot_be_built(
     assert not list((tmp_path / "home-lab").glob("build-*"))
 
 
+@needs_programs
+def test_without_sources_it_is_said_where_they_were_looked_for(
+    tmp_path: Path, called_for: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sources" / "CMakeLists.txt").unlink()
+    nowhere = tmp_path / "lib" / "wavetank" / "native.py"  # as in a site's packages
+    monkeypatch.setattr(native, "__file__", str(nowhere))
+    with pytest.raises(
+        ProviderError, match=r"are not in this installation.*WAVETANK_NATIVE_SOURCES"
+    ) as raised:
+        prepare(tmp_path)
+    assert called_for.exists()
+    assert str(nowhere.parent / "_native" / "source") in str(raised.value)
+
+
 class Bare:
     """A host that has compilers only once they are installed."""
 

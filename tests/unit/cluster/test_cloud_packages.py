@@ -83,6 +83,21 @@ def test_amazon_linux_has_names_of_its_own() -> None:
     assert not starts_services(asked)
 
 
+@pytest.mark.parametrize(
+    ("file_system", "lacks"),
+    [
+        ({"kind": "nfs"}, "nfs-ganesha, nfs-ganesha-vfs"),
+        ({"kind": "glusterfs"}, "glusterfs-cli, glusterfs-client, glusterfs-server"),
+    ],
+)
+def test_what_amazon_linux_does_not_have_is_named_with_what_does(
+    file_system: dict[str, Any], lacks: str
+) -> None:
+    (finding,) = package_problems(spec(file_system, "amazon-linux-2023"))
+    assert f"cloud.image amazon-linux-2023 has no packages of {lacks}, which" in finding
+    assert "take debian-12 or ubuntu-24.04" in finding and "options.server: kernel" in finding
+
+
 @pytest.mark.parametrize("image", ["debian-12", "ubuntu-24.04", "amazon-linux-2023"])
 @pytest.mark.parametrize(
     ("file_system", "io", "said"),

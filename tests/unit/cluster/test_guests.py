@@ -6,6 +6,7 @@ import lzma
 import shutil
 import struct
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ import pytest
 from wavetank.cluster.guests import hypervisors, initramfs, qemu, qemu_kernels, uml
 from wavetank.cluster.guests.guest import Guest, GuestDisk, init_script
 from wavetank.cluster.guests.hypervisors import Choice, against_kvm, choose
+from wavetank.cluster.guests.nodes import GuestNodes
+from wavetank.cluster.namespaces.nodes import LocalNodes
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 
@@ -58,6 +61,18 @@ def test_a_guest_by_qemu_has_all_vcpus_its_root_and_uncached_disks(
     assert list(machine.devices(GUEST)) == ["/dev/vda", "/dev/vdb"]
 
 
+def test_a_guest_by_qemu_sees_what_is_mounted_around_it_by_a_second_device() -> None:
+    machine, image = qemu.Qemu(with_kvm=False), Path("/boot/vmlinuz")
+    around = replace(GUEST, around="10.77.0.128")
+    said = " ".join(machine.line(around, image, image))
+    assert (
+        "-fsdev local,id=passed,path=/,security_model=none,multidevs=remap -device virtio-9p-pci,fsdev=passed,mount_tag=passed"
+        in said
+    )
+    assert "passed" not in " ".join(machine.line(GUEST, image, image))
+    assert "passed" not in " ".join(machine.line(replace(around, volume_bytes=2**30), image, image))
+
+
 def test_process_1_is_told_its_name_devices_disks_and_the_agent_last() -> None:
     script = init_script(GUEST, ["/dev/ubda", "/dev/ubdb"], "/opt/a b/wavetank-node")
     subprocess.run(["sh", "-n"], input=script, text=True, check=True)
@@ -99,6 +114,27 @@ def test_guests_have_the_catalogues_limits_and_temporary_disks() -> None:
     )
     assert spec.instance.memory == 4 * 2**30
     assert spec.own_kernels
+
+
+class _Around(LocalNodes):
+    def __init__(self) -> None:
+        object.__setattr__(self, "spec", ClusterSpec.model_validate(SPEC))
+
+    def limits(self) -> dict[str, str]:
+        return {"compute vcpus": "2 by cgroup v1 cpu", "compute memory": "512.0 MiB by x", "scale": "1"}  # fmt: skip
+
+
+def test_limits_say_what_the_guest_has_and_what_its_rates_are_worth() -> None:
+    limits = GuestNodes(_Around(), {}, Choice("uml", "no kvm: y"), 128 * 2**20).limits()
+    assert limits["compute vcpus"].startswith("1 by User-mode Linux")
+    assert limits["compute memory"].startswith("384.0 MiB by the guest's kernel")
+    assert "512.0 MiB by x" in limits["compute memory"]
+    assert limits["scale"] == "1"
+    assert limits["hypervisor"] == "User-mode Linux (no kvm: y)"
+    assert "64 KiB are not comparable with hardware" in limits["rates"]
+    tcg = GuestNodes(_Around(), {}, Choice("tcg", "asked for"), 0).limits()
+    assert tcg["rates"].startswith("not comparable with hardware")
+    assert tcg["compute vcpus"] == "2 by cgroup v1 cpu"
 
 
 def modules(folder: Path, dependencies: str, built_in: str = "") -> Path:

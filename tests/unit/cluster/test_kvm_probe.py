@@ -72,6 +72,21 @@ def test_a_guest_that_hangs_is_ended_and_said(probe: Probe) -> None:
     assert "did not boot within 0 s (last on its console - nothing)" in reason
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "echo 'Could not access KVM kernel module: Device or resource busy'; exit 1",
+        "echo 'cannot set up guest memory: Cannot allocate memory'; exit 1",
+        "kill -KILL $$",
+    ],
+    ids=["busy", "memory", "killed"],
+)
+def test_a_failure_that_may_pass_is_said_and_not_kept(probe: Probe, script: str) -> None:
+    assert "this may pass" in str(probe.of(script))
+    assert probe.of("echo 'wavetank: booted'") is None
+    assert probe.times == 2
+
+
 def test_kvm_that_answers_is_not_taken_where_no_guest_boots(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

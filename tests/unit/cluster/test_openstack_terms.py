@@ -98,3 +98,15 @@ def test_prices_of_a_site_are_refused_with_what_is_wrong(tmp_path: Path) -> None
     file.write_text(PRICES.read_text().replace("currency: USD", "currency: EUR"))
     (finding,) = over_budget(spec_of(cloud={"prices": str(file)}))
     assert "prices of a site" in finding and "Give the rate as exchange" in finding
+
+
+def test_prices_of_a_site_in_another_currency_are_taken_by_the_rate_that_it_names(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "prices.yaml"
+    rate = 'currency: EUR\nexchange: {of: EUR, to: USD, rate: "1.25", date: 2026-11-20, source: the bank}'
+    file.write_text(PRICES.read_text().replace("currency: USD", rate))
+    found, plain = bill(cloud={"prices": str(file)}), bill()
+    assert found.currency == plain.currency == "USD"
+    assert abs(found.total - plain.total * Decimal("1.25")) < Decimal("1e-9")
+    assert found.table.endswith("2026-11-01, 1 EUR = 1.25 USD (2026-11-20, the bank))")

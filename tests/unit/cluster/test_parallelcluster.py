@@ -143,6 +143,20 @@ def test_nodes_region_subnet_and_placement_carry_over() -> None:
     }
 
 
+def test_the_nfs_server_is_the_head_node_with_its_own_volume() -> None:
+    spec = cluster(storage=EBS, io_instance={"name": "m5.2xlarge"})
+    assert body_of(parallelcluster(spec, PLACE))["HeadNode"]["InstanceType"] == "m5.2xlarge"
+    settings = shared(spec)["EbsSettings"]
+    assert {key: settings[key] for key in ("VolumeType", "Size", "Iops", "Throughput")} == {
+        "VolumeType": "gp3",
+        "Size": 200,
+        "Iops": 6000,
+        "Throughput": 500,
+    }
+    assert settings["DeletionPolicy"] == "Delete"
+    assert "Raid" not in settings
+
+
 def test_lustre_is_fsx_with_its_deployment() -> None:
     assert shared(CLUSTERS["scratch"])["FsxLustreSettings"] == {
         "StorageCapacity": 1200,
@@ -155,6 +169,26 @@ def test_lustre_is_fsx_with_its_deployment() -> None:
         "DeletionPolicy": "Delete",
         "PerUnitStorageThroughput": 250,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("glusterfs", "makes no glusterfs: nothing serves /wavetank"),
+        ("scratch", "placement spread"),
+        ("nfs", "the NFS server io1 is the head node"),
+        ("persistent", "a head node of c5.large is added"),
+        ("nfs on own disks", "shares no instance store by NFS"),
+        ("none on st1", "a root volume alone, which cannot be st1"),
+        ("none on own disks", "temporary storage has no place of its own"),
+        ("existing", "mount it on all nodes"),
+    ],
+)
+def test_what_cannot_be_expressed_is_in_the_comments(name: str, said: str) -> None:
+    export = parallelcluster(CLUSTERS[name], PLACE)
+    assert any(said in note for note in export.notes), export.notes
+    comments = [line for line in export.text.splitlines() if line.startswith("# - ")]
+    assert comments == [f"# - {note}" for note in export.notes]
 
 
 def test_what_cannot_be_a_cluster_of_aws_is_refused() -> None:

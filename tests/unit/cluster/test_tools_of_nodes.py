@@ -21,6 +21,7 @@ HOSTS = """{{name: lab, provider: {provider}, instance: {{name: c5.large}}, node
   {more}}}
 """
 CLOUD = "cloud: {{region: us-east-1, ttl: 2 h, budget: 5 USD, image: {image}, reaper: '{reaper}'}}"
+REAPER = "arn:aws:iam::123456789012:role/reaper"
 OVER_SSH = "ssh: {hosts: {c1: 192.0.2.1, c2: 192.0.2.2}, user: me, identity_file: /key, known_hosts: /known}"
 
 
@@ -57,6 +58,26 @@ def test_instances_are_known_by_their_image_before_there_are_any() -> None:
     assert "note: whether cloud.image amazon-linux-2023 has fio and iperf3 is not known" in said
     debian = CLOUD.format(image="debian-12", reaper="none")
     assert "program: fio" not in checked(HOSTS.format(provider="aws", more=debian))
+
+
+@pytest.mark.parametrize(
+    ("throughput", "moved"), [("elastic", True), ("bursting", False), ("10 MiB/s", False)]
+)
+def test_the_plan_says_how_much_is_stored_and_moved_for_the_price_of_efs(
+    throughput: str, moved: bool
+) -> None:
+    efs = CLOUD.format(image="debian-12", reaper=REAPER)
+    text = HOSTS.format(provider="aws", more=efs)
+    kind = f"{{kind: efs, capacity: 20 GiB, throughput: {throughput}}}"
+    Path("lab.yaml").write_text(text.replace("{kind: none}", kind))
+    result = CliRunner().invoke(cli, ["cluster", "plan", "lab.yaml"])
+    said = " ".join(result.output.split())
+    assert "with a margin of 10 min, for efs of 1 h" in said
+    assert "efs is counted with 20.0 GiB stored for all that time" in said
+    assert ("written once and read once" in said) == moved
+    # of the table of an hour
+    assert ("for each GB read and" in said) == moved
+    assert "a program that stores or moves more costs more than this" in said
 
 
 def test_the_plan_of_a_file_for_a_cloud_shows_what_emulates_it_beside_it_by_either_provider() -> (

@@ -9,9 +9,12 @@ import pytest
 from wavetank.cluster import deploy
 from wavetank.cluster.components import Storage
 from wavetank.cluster.devices import device_paths
+from wavetank.cluster.notes import notes
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.volumes import volume_rates
+from wavetank.document import HostFacts
 
+LARGE = HostFacts(hostname="h", kernel="6.1", machine="x86_64", cpu_model=None, n_cpus=128, memory_bytes=2**40)  # fmt: skip
 MIB = 2**20
 C5_LARGE_EBS = 650_000_000 // 8  # its baseline, bytes per second
 
@@ -101,6 +104,20 @@ def test_devices_share_what_the_instance_has_in_equal_parts() -> None:
     rates = spec.disk_rates("io1", spec.storage)
     assert rates["write"] == C5_LARGE_EBS // 4
     assert rates["write_iops"] == 1000  # 4000 of the instance, of a volume's 3000
+
+
+def test_notes_say_what_of_devices_is_emulated() -> None:
+    def said(spec: ClusterSpec) -> str:
+        return "\n".join(notes(spec, LARGE))
+
+    on_disks = said(cluster({"on": "instance"}, "i3.large", placement="cluster"))
+    assert "own disks, whose rates are not published: no limit" in on_disks
+    assert "placement cluster is not emulated" in on_disks
+    on_volumes = said(cluster({"on": "ebs", "devices": 2, "volume_type": "gp2"}))
+    assert "gp2" in on_volumes and "100 IOPS" in on_volumes
+    assert "reads and writes have that limit each" in on_volumes
+    assert "equal parts" in on_volumes
+    assert "volume" not in said(cluster({}, "our-node"))
 
 
 def test_each_device_that_is_a_server_of_its_own_has_a_place() -> None:

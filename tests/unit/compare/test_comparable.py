@@ -1,12 +1,14 @@
 """Configurations whose numbers are not comparable with hardware are marked wherever their numbers are."""
 
+import pytest
 from compare_fakes import configuration
 
 from wavetank.compare.choice_advice import choice_advice
-from wavetank.compare.comparable import above_words
+from wavetank.compare.comparable import above_words, marks_words
 from wavetank.compare.comparison import Place, Ranking
 from wavetank.compare.tables.phases import phase_results_table
 from wavetank.compare.tables.ranking import origin_words
+from wavetank.compare.words import origins_words
 
 
 def marked(found):
@@ -40,10 +42,27 @@ def test_a_ranking_says_that_a_marked_configuration_is_above_an_unmarked_one():
     assert not choice.evidence[1].endswith("hardware")
 
 
+@pytest.mark.parametrize(
+    "order", [[HARDWARE, GUESTS], [GUESTS], [HARDWARE], [GUESTS, GUESTS]], ids=str
+)
+def test_a_ranking_without_one_below_says_nothing(order):
+    assert above_words(ranking(*order), [GUESTS, HARDWARE]) is None
+
+
 def test_a_caption_calls_caches_cold_only_where_they_were():
     assert origin_words(HARDWARE).endswith(", cold caches")
     left = HARDWARE.model_copy(update={"cache": "not emptied"})
     assert origin_words(left).endswith(", caches not emptied")
+
+
+def test_marks_are_where_origins_are():
+    assert origin_words(GUESTS).endswith("cold caches, not comparable with hardware")
+    assert "comparable" not in origin_words(HARDWARE)
+    assert origins_words([HARDWARE]) == "Measured under emulated limits"
+    assert marks_words([GUESTS]) == " (not comparable with hardware)"
+    assert origins_words([GUESTS, HARDWARE]).endswith(
+        "(1 of 2 configurations not comparable with hardware)"
+    )
 
 
 def test_the_table_of_phases_marks_each_and_hides_the_column_where_all_are_comparable():

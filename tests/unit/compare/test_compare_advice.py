@@ -55,6 +55,11 @@ def test_a_tie_is_said_and_the_fewest_instances_are_advised():
     )
 
 
+def test_two_readers_of_four_are_an_obstacle_whatever_np_is():
+    found = about(advice([configuration("nfs", [1.0])]), "application")
+    assert any("2 of 4 ranks read" in each.sentence for each in found)
+
+
 def mixed_kernel(header, block, n=3000):
     """One phase of one rank: a header before each block."""
     kernel = abyss_kernel()
@@ -72,6 +77,12 @@ def mixed_kernel(header, block, n=3000):
     return kernel.model_copy(update={"phases": (mixed,), "n_ranks": 1})
 
 
+def test_a_phase_of_headers_and_large_blocks_is_not_called_one_of_small_requests():
+    # 8 kB and 4 MiB: 8000 / (8000 + 4194304) = 0.2 % of the bytes are in requests below 64 KiB.
+    found = advice([configuration("nfs", [1.0])], kernel=mixed_kernel(8000, 4 << 20))
+    assert not any("64.0 KiB" in each.sentence for each in found)
+
+
 def test_the_small_requests_of_a_phase_are_told_by_their_own_share():
     # 8 kB and 64 KiB: 8000 / (8000 + 65536) = 10.9 % of the bytes, half of the operations.
     found = advice([configuration("nfs", [1.0])], kernel=mixed_kernel(8000, 64 << 10))
@@ -85,6 +96,11 @@ def test_small_requests_are_named_with_their_size_and_rate():
     (small,) = [each for each in found if "64.0 KiB" in each.sentence]
     assert "8,191 B" in small.sentence
     assert any("phase 1" in each and "100.0 MB/s" in each for each in small.evidence)
+
+
+def test_no_cause_is_named_that_was_not_measured():
+    found = advice([used(30.0)])
+    assert not any("one server at a time" in each.sentence for each in found)
 
 
 def test_few_repetitions_are_said_with_what_they_cannot_show():

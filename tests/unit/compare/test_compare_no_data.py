@@ -5,7 +5,7 @@ from compare_fakes import configuration, of
 from test_compare_metrics import described_runs, split_runs
 
 from wavetank.compare.configuration import CallEstimate
-from wavetank.compare.decisions import decide
+from wavetank.compare.decisions import decide, quantity
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import Knobs
 from wavetank.compare.tables.phases import call_results_table
@@ -50,6 +50,12 @@ def test_calls_a_second_are_of_each_kind_over_all_repetitions():
     assert each.calls_per_s.values == pytest.approx((800.0, 400.0))  # 400 calls in all
 
 
+def test_a_kind_without_measurable_time_has_no_rate():
+    each = described_runs([with_calls(split_runs((0, 0.5, 0))[0], ("close", 5, 0.0))])
+    assert each.calls[0].per_s is None
+    assert each.calls_per_s.median == pytest.approx(10.0)
+
+
 def test_results_of_an_earlier_version_tell_no_calls():
     each = described_runs(split_runs((0, 0.5, 0)))
     assert each.calls == () and each.calls_per_s is None
@@ -62,6 +68,12 @@ def test_a_change_is_judged_by_calls_a_second_where_no_data_is_moved():
     (effect,) = effects(pair, knobs, decide(pair))
     assert effect.rate_change_percent.median == pytest.approx(100.0)
     assert effect.clear
+
+
+def test_there_is_no_ratio_of_bytes_and_cost_without_bytes():
+    each = without_data("one", [1.0] * 4, costs=[2.0] * 4)
+    assert quantity(each, "ratio") is None
+    assert quantity(each, "cost") is not None and quantity(each, "time") is not None
 
 
 def test_the_table_of_calls_shows_those_that_take_time():

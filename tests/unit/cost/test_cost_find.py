@@ -111,6 +111,12 @@ def test_reading_is_bound_by_the_slower_of_network_and_volumes():
     assert quantity(kind("a"), "read", "local") == 125_000_000
 
 
+def test_too_many_instances_and_another_architecture_rule_out():
+    judged = judge(kind("a"), max_instances=4, architecture="arm64")
+    assert len(judged.ruled_out) == 2
+    assert "5 are needed" in judged.ruled_out[0]
+
+
 def test_a_type_without_a_price_is_ruled_out_and_counted():
     found = find_instances([kind("a"), kind("b")], needs(), prices(a="1"))
     assert [each.kind.name for each in found] == ["a", "b"]
@@ -129,6 +135,12 @@ def test_burstable_types_and_previous_generations_wait_to_be_asked_for(has, why,
     ((reason, _),) = judge(kind("a", **has)).ruled_out
     assert reason == why
     assert judge(kind("a", **has), **asked).ruled_out == ()
+
+
+def test_a_current_type_is_ruled_out_where_previous_generations_are_asked_for():
+    assert judge(kind("a"), generation="previous").ruled_out == (
+        "generation: it is of a current one",
+    )
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,10 @@ def test_a_misspelt_key_is_found(tmp_path):
         load_prices("mine.yaml", tmp_path)
 
 
+def test_money_keeps_its_digits():
+    assert sum([load_prices("papers-2015-ireland").price_per_h("m1.small")] * 10) == Decimal("0.47")
+
+
 def test_c3_2xlarge_has_what_the_papers_say():
     # P16 table 3: 8 vCPUs, 15 GiB, 2 x 80 GB SSD.
     kind = find_instance("c3.2xlarge")
@@ -69,9 +73,19 @@ def test_c3_2xlarge_has_what_the_papers_say():
     )
 
 
+def test_t2_medium_has_no_disk_of_its_own():
+    kind = find_instance("t2.medium")
+    assert kind.local_storage_bytes == 0 and kind.local_disk_type is None and kind.burstable
+
+
 def test_there_are_hundreds_of_types_and_the_file_says_where_from():
     assert len(aws_instances()) > 1000
     assert any("DescribeInstanceTypes" in line for line in origin())
+
+
+def test_an_unknown_type_is_refused():
+    with pytest.raises(CostError, match="misspelt"):
+        find_instance("c3.2xlage")
 
 
 def test_spot_prices_are_dated_and_below_the_prices_on_demand():

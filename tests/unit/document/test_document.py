@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from wavetank.document import Document, Record, check_writable, provenance, write_whole
+from wavetank.document import Document, Record, check_writable, provenance, sha256_of, write_whole
 from wavetank.errors import DocumentError, SpecError
 from wavetank.specification import read_yaml
 from wavetank.units import Size
@@ -49,6 +49,13 @@ def test_provenance_says_command_host_time_and_the_hashes_of_inputs(tmp_path: Pa
     assert made.command and made.host.n_cpus >= 1 and made.created_utc.endswith("+00:00")
 
 
+def test_a_folder_s_hash_changes_with_a_file_s_name(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("x")
+    before = sha256_of(tmp_path)
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert sha256_of(tmp_path) != before
+
+
 def test_a_file_that_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(DocumentError, match="cannot write"):
@@ -68,6 +75,10 @@ def test_all_findings_of_a_specification_are_reported_with_their_places(tmp_path
         "'many'",
     ):
         assert part in message
+
+
+def test_a_wrong_value_is_quoted(tmp_path: Path) -> None:
+    assert "boards: 'few' is no whole number" in yaml_error(tmp_path, "name: a\nboards: few\n")
 
 
 def test_a_key_that_stands_twice_is_refused(tmp_path: Path) -> None:

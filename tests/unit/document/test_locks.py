@@ -68,6 +68,12 @@ def test_who_is_refused_removes_nothing_of_who_has_it(tmp_path):
         os.close(lock)
 
 
+def test_a_folder_of_its_owner_alone_has_a_lock_of_its_owner_alone(tmp_path):
+    os.close(take(tmp_path / "folder", mode=0o700))
+    assert (tmp_path / "folder").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "folder" / "its.lock").stat().st_mode & 0o777 == 0o600
+
+
 def test_where_nothing_can_be_written_nothing_is_left(tmp_path):
     with no_space(), pytest.raises(OSError, match="File too large"):
         take(tmp_path / "folder")

@@ -150,11 +150,27 @@ def test_a_group_that_fails_is_told_and_the_others_go_on(tmp_path):
     assert reasons["bg alone"] == "bg failed: rank 0: no space left"
 
 
+def test_a_cluster_that_does_not_come_up_is_told(tmp_path):
+    said = spec()
+    outcome, comparison, *_ = run(
+        said, plan_of(said), tmp_path, deployer=StudyDeployer(broken=("a",))
+    )
+    assert outcome.n_failed == 3
+    assert all("did not come up" in part.reason for part in comparison.not_measured)
+
+
 def test_a_start_that_was_not_together_is_made_again(tmp_path):
     said = spec()
     _, comparison, performer, *_ = run(said, plan_of(said), tmp_path, FairPerformer(late_s=[0.02]))
     assert len(performer.calls) == 4  # three runs, the first one twice
     assert max(s.alignment_s for s in comparison.interference.settings) == 0
+
+
+def test_a_start_that_never_is_together_leaves_a_finding(tmp_path):
+    said = spec()
+    _, comparison, *_ = run(said, plan_of(said), tmp_path, FairPerformer(late_s=[0.02] * 9))
+    for setting in comparison.interference.settings:
+        assert "ranks started 20.0 ms apart" in setting.findings[0]
 
 
 def test_reads_beyond_the_limits_leave_a_finding(tmp_path):

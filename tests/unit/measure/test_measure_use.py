@@ -6,7 +6,7 @@ from measure_fakes import phase_result, replay_result
 
 from wavetank.cluster import counters as c
 from wavetank.cluster.counters import Capacity, Counters, NodeCounters
-from wavetank.measure.attribution import Calls, measured_use, use_in
+from wavetank.measure.attribution import Calls, gaps, measured_use, use_in
 from wavetank.measure.node_loads import Span
 
 MB = 10**6
@@ -187,6 +187,20 @@ def test_a_time_in_pieces_is_judged_by_those_long_enough_to_be_read_if_they_are_
     assert use_in(found, [Span(102, 102.21), *slivers, *slivers], {"c1": "compute"}, CALLS) is None
 
 
+def test_a_node_that_was_not_read_in_the_whole_span_is_left_out():
+    short = NodeCounters("c2", AT_S[:60], {c.CPU_S: AT_S[:60]}, Capacity(2.0, own_cpus=True))
+    nodes = [node("c1", {c.CPU_S: growing((100, 111, 0.5))}), short]  # c2 ends at 101.5
+    assert one(use_of(nodes, 102, 104), "processors", "compute").busiest_node == "c1"
+    assert use_of([short], 102, 104) is None
+
+
+def test_gaps_are_what_no_phase_covers():
+    whole = Span(0, 10)
+    assert gaps(whole, [Span(2, 5), Span(1, 3), Span(7, 12)]) == [Span(0, 1), Span(5, 7)]
+    assert gaps(whole, []) == [whole]
+    assert gaps(whole, [Span(0, 10)]) == []
+
+
 def result(started_s, *phases, **more):
     found = replay_result(*phases)
     return found.model_copy(update={"started_monotonic_ns": round(started_s * 1e9), **more})
@@ -218,3 +232,11 @@ def test_phases_and_the_rest_are_told_from_the_replays_start_on_rank_0s_clock():
     assert one(found.outside, "processors", "compute").busiest == pytest.approx(0.25)
     assert found.outside.call_s == pytest.approx(0.01)  # 50 calls in 0.5 s
     assert found.whole.in_flight == pytest.approx((2 + 2 + 0.5) / 6)
+
+
+def test_without_the_replays_start_nothing_is_said():
+    nodes = (node("c1", {c.CPU_S: growing()}),)
+    done = replay_result(phase_result(1, MB, 0.0, 2.0))
+    assert done.started_monotonic_ns is None
+    assert measured_use(Counters(EVERY_S, nodes), done, ["c1"], "c1") is None
+    assert measured_use(Counters(EVERY_S), result(102.0), ["c1"], "c1") is None

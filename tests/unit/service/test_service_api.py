@@ -7,13 +7,16 @@ from datetime import datetime, timedelta
 import pytest
 from fastapi.testclient import TestClient
 from service_fakes import GIB, server
-from service_web import ASKED, Service
+from service_web import ASKED, Seconds, Service
 
 from wavetank.service.api.app import OPENAPI
 from wavetank.service.api.bodies import MOST_BYTES
+from wavetank.service.api.callers import TooMany
 from wavetank.service.api.desk import Desk
-from wavetank.service.api.rates import Rates
+from wavetank.service.api.rates import MOST_BUCKETS, Rates
+from wavetank.service.api.refusals import STATUS
 from wavetank.service.core.answers import Refusal
+from wavetank.service.core.records import SpaceRequest
 from wavetank.service.store.folder import open_store
 
 
@@ -212,6 +215,16 @@ def test_a_server_that_cannot_serve_is_refused_and_not_kept(service):
     assert service.admin.put("/v1/servers/io9", json=body).status_code == 200
 
 
+def test_buckets_of_strangers_take_bounded_room():
+    rates = Rates(1, 1, Seconds())
+    for i in range(MOST_BUCKETS + 5):
+        rates.take(str(i))
+    assert len(rates._buckets) == MOST_BUCKETS
+    assert rates.take(str(MOST_BUCKETS + 4)) > 0  # the last one is known still
+    assert rates.take("0") == 0
+    assert TooMany("ann", 1, 0.25).wait_s == 1
+
+
 def test_what_does_not_fit_is_refused_with_its_place(service):
     answer = service.ann.post(
         "/v1/spaces", json={**ASKED, "size": "much", "servers": 0, "color": 1}
@@ -240,6 +253,40 @@ def test_a_large_body_is_not_read_to_its_end(service):
     assert service.ann.post("/v1/spaces", json=ASKED).status_code == 202
 
 
+def test_refusals_have_the_status_of_their_code(service):
+    service.admin.put("/v1/tenants/ann", json={"bytes": "2 GiB"})
+    assert refused(service.ann.post("/v1/spaces", json={**ASKED, "size": "3 GiB"})) == (
+        403,
+        "quota",
+    )
+    big = {**ASKED, "size": "200 GiB"}
+    assert refused(service.bob.post("/v1/spaces", json=big)) == (507, "no_room")
+    space = service.create(service.ann)
+    resize = service.ann.post(f"/v1/spaces/{space}/resize", json={"size": "2 GiB"})
+    assert refused(resize) == (409, "state")
+    put = service.ann.put(
+        f"/v1/spaces/{space}/access", params={"generation": 7}, json={"access": []}
+    )
+    assert refused(put) == (412, "changed")
+    assert refused(service.admin.delete("/v1/tenants/ann")) == (409, "in_use")
+    told = service.ann.get(OPENAPI).json()["paths"]["/v1/spaces"]["post"]["responses"]
+    assert {str(status) for status in STATUS.values()} <= set(told)
+
+
+def test_the_description_has_the_records_and_no_route_of_the_administrator(service):
+    told = service.ann.get(OPENAPI).json()
+    assert set(told["components"]["schemas"]["SpaceRequest"]["properties"]) == set(
+        SpaceRequest.model_fields
+    )
+    assert {path.split("/")[2] for path in told["paths"]} == {
+        "spaces", "events", "classes", "tenant", "health",
+    }  # fmt: skip
+    for path in ("/v1/tenants", "/v1/servers", "/v1/tokens", "/v1/audit"):
+        assert service.admin.get(path).status_code == 200
+        assert refused(service.ann.get(path)) == (404, "unknown")
+    assert service.admin.post("/v1/spaces", json=ASKED).status_code == 405
+
+
 def test_pages_lead_through_all_spaces(service):
     for name in ("a", "b", "c"):
         service.create(service.ann, name=name)
@@ -266,3 +313,17 @@ def test_tokens_are_shown_once_and_can_be_taken_back(service):
     assert service.ann.get("/v1/tenant").status_code == 200
     assert service.admin.delete("/v1/tenants/ann/tokens").json() == {"n": 1}
     assert service.ann.get("/v1/tenant").status_code == 401
+
+
+def test_a_store_that_cannot_be_written_is_told_without_its_reason(service, monkeypatch):
+    from wavetank.errors import ServiceError
+
+    def full(*_, **__):
+        raise ServiceError("cannot write to /srv/secret/path: disk full")
+
+    monkeypatch.setattr(service.store, "create_space", full)
+    monkeypatch.setattr(service.store, "put_tenant", full)
+    told = service.ann.post("/v1/spaces", json=ASKED)
+    assert refused(told) == (503, "unavailable")
+    assert "/srv/secret" not in told.text
+    assert "/srv/secret" in service.admin.put("/v1/tenants/ann", json={}).text

@@ -12,7 +12,7 @@ from service_certificates import Authority
 from service_fakes import ip, request
 
 from wavetank.errors import ServiceError
-from wavetank.service.core import changes
+from wavetank.service.core import certificates, changes
 from wavetank.service.core.records import Access
 from wavetank.service.core.refusals import Refused
 from wavetank.service.core.volume import Identity, Volume, shown
@@ -38,6 +38,17 @@ def pem(tmp_path_factory):
 @pytest.fixture(scope="module")
 def other(tmp_path_factory):
     return Authority(tmp_path_factory.mktemp("bob"), "other").file.read_text()
+
+
+def test_the_same_authorities_are_the_same_text_however_it_is_written(pem, other):
+    assert certificates.normal(f"Subject: x\r\n{pem}\n{pem}{other}") == pem + other
+    assert Access(kind="certificate", subject="n", authority=f"x\n{pem}") == Access(
+        kind="certificate", subject="n", authority=pem
+    )
+    shown = subprocess.run(
+        ["openssl", "x509", "-noout", "-fingerprint", "-sha256"], input=pem, capture_output=True, text=True, check=True
+    ).stdout  # fmt: skip
+    assert certificates.fingerprint(pem) == shown.partition("=")[2].replace(":", "").lower()[:16]
 
 
 def test_what_is_no_authority_is_refused_with_the_reason(pem, tmp_path):

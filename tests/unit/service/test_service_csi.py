@@ -7,20 +7,23 @@ from pathlib import Path
 
 import grpc
 import pytest
+import yaml
 from service_csi import NODE, Caller, capability, driver
 from service_daemon import Daemon
 from service_fakes import GIB
 
 from wavetank.errors import ServiceError
 from wavetank.service.core.records import Space
+from wavetank.service.csi.identity import DRIVER
 from wavetank.service.csi.messages import (
     SINGLE_NODE_READER_ONLY,
     SINGLE_NODE_WRITER,
     made,
 )
-from wavetank.service.csi.requests import OF_KUBERNETES
+from wavetank.service.csi.requests import OF_KUBERNETES, request_of
 from wavetank.service.csi.serve import serving
 
+MANIFESTS = Path(__file__).parents[3] / "examples" / "service" / "kubernetes"
 OTHER_NODE = "10.0.0.8"
 
 
@@ -160,6 +163,13 @@ def test_a_space_that_goes_is_no_volume_any_more(controller: Controller) -> None
     assert controller.create().volume_id != volume
 
 
+def test_what_is_left_of_the_quota_is_the_capacity(controller: Controller) -> None:
+    controller.create(size=50 * GIB, servers="2")
+    assert controller("GetCapacity").available_capacity == 150 * GIB
+    shared = {"parameters": {"kind": "orangefs"}}
+    assert controller("GetCapacity", **shared).available_capacity == 0
+
+
 def test_one_process_answers_at_a_socket(tmp_path: Path) -> None:
     with (
         serving(tmp_path / "s", []),
@@ -170,3 +180,28 @@ def test_one_process_answers_at_a_socket(tmp_path: Path) -> None:
     assert not (tmp_path / "s").exists()
     with serving(tmp_path / "s", []):
         assert (tmp_path / "s").stat().st_mode & 0o777 == 0o600
+
+
+def test_manifests_say_what_the_driver_takes() -> None:
+    found = [
+        each
+        for name in ("driver", "controller", "node")
+        for each in yaml.safe_load_all((MANIFESTS / f"{name}.yaml").read_text())
+    ]
+    classes = [each for each in found if each["kind"] == "StorageClass"]
+    assert [each["provisioner"] for each in classes] == [DRIVER] * 3
+    kinds = [request_of("pvc-1", (10 * GIB, 0), each["parameters"]).kind for each in classes]
+    assert kinds == ["nfs", "glusterfs", "nfs"]
+    (object_,) = [each for each in found if each["kind"] == "CSIDriver"]
+    assert (object_["metadata"]["name"], object_["spec"]["attachRequired"]) == (DRIVER, True)
+    from wavetank.cli.service_csi import csi
+
+    roles = []
+    for each in found:
+        if each["kind"] in ("Deployment", "DaemonSet"):
+            (ours,) = [one for one in each["spec"]["template"]["spec"]["containers"] if one["image"] == "wavetank"]  # fmt: skip
+            assert ours["args"][:2] == ["service", "csi"]
+            taken = csi.make_context("csi", list(ours["args"][2:])).params
+            names = {variable["name"] for variable in ours["env"]}
+            roles.append((taken["controller"], "CSI_NODE_ID" in names, "WAVETANK_TOKEN" in names))
+    assert roles == [(True, False, True), (False, True, False)]  # nodes have no token

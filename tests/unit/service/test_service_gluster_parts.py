@@ -17,7 +17,7 @@ from wavetank.service.core.records import Access, Held, Usage
 from wavetank.service.core.refusals import Refused
 from wavetank.service.makers import images
 from wavetank.service.makers.glusterfs import bricks, moving, telling
-from wavetank.service.makers.glusterfs.maker import GlusterMaker
+from wavetank.service.makers.glusterfs.maker import GlusterMaker, _label
 from wavetank.service.makers.images import Image
 
 RULES = (ip("10.0.0.7"),)
@@ -121,6 +121,12 @@ def test_a_server_that_tells_clients_nothing_is_missed(two):
     assert not two.maker.find("sp-1").whole
 
 
+def test_a_space_of_a_version_that_told_nothing_is_brought_up_to_date(two):
+    two.change("io0", rules='{"port": 24100, "access": [["ip", "10.0.0.7"]]}')
+    found = two.maker.find("sp-1")
+    assert (found.whole, found.access, found.export) == (False, frozenset(RULES), LINE)
+
+
 @pytest.mark.parametrize(
     ("connected", "late"),
     [
@@ -173,3 +179,24 @@ def test_of_a_space_on_a_server_that_is_away_nothing_is_known(two):
     assert (dict(there.spaces), list(there.away)) == ({}, ["io1"])
     with pytest.raises(ServiceError, match="no route to host"):
         two.maker.find("sp-1")
+
+
+def test_a_space_that_the_service_never_heard_of_is_told(two):
+    for node in two.hosts:
+        two.change(node, space="sp-2")
+    assert set(two.maker.there().spaces) == {"sp-2"}
+
+
+def test_a_space_is_called_differently_on_each_device_of_a_server():
+    held = [
+        Held(server=server(node, 9 * GIB, 9 * GIB), free={"/dev/d0": 9 * GIB, "/dev/d1": 9 * GIB})
+        for node in ("io0", "io1")
+    ]
+    asked = request(servers=2, devices_per_server=2, size=2 * GIB)
+    order = Order(*changes.create("sp-1", tenant(), asked, Usage(), held, NOON))
+    assert {place: _label(order, place) for place in order.wanted_shares()} == {
+        ("io0", "/dev/d0"): "sp-1",
+        ("io0", "/dev/d1"): "sp-1-2",
+        ("io1", "/dev/d0"): "sp-1",
+        ("io1", "/dev/d1"): "sp-1-2",
+    }

@@ -128,6 +128,14 @@ def test_a_refusal_says_what_each_template_lacks(service):
     assert len(service.clusters.names()) == 1
 
 
+def test_its_servers_have_room_to_grow_to_their_ends(service):
+    space = service.create(size=10 * GIB)
+    service.settled(space)
+    service.resize(space, size=20 * GIB)
+    assert service.settled(space).size == 20 * GIB
+    assert refusal(service.resize, space, size=21 * GIB).code == "no_room"
+
+
 def test_it_gets_servers_of_a_further_cluster_and_all_go_with_it(service):
     space = service.create()
     service.settled(space)
@@ -181,6 +189,31 @@ def test_growth_for_which_no_servers_come_up_is_tried_again_or_taken_back(servic
     service.resize(space, size=40 * GIB, servers=4)
     assert service.settled(space).state == "ready"
     assert service.clusters.names() == {space, f"{space}-2"}
+
+
+def test_growth_that_cannot_be_is_asked_for_otherwise(service):
+    space = service.create(size=10 * GIB, servers=1)
+    service.settled(space)
+    service.clusters.broken["bring_up"] = "no zone has room"
+    service.resize(space, size=30 * GIB, servers=3)
+    service.settled(space)
+    service.clusters.broken.clear()
+    service.resize(space, size=20 * GIB, servers=2)
+    assert service.settled(space).state == "ready"
+    assert service.clusters.names() == {space, f"{space}-3"}
+    assert service.nodes() == ["io0", f"{space}-3.c1", f"{space}.c1"]
+
+
+def test_a_space_is_deleted_while_further_servers_come_up(service):
+    space = service.create()
+    service.settled(space)
+    service.clusters.broken["bring_up"] = "no zone has room"
+    service.resize(space, size=30 * GIB, servers=3)
+    service.settled(space)
+    (service.clusters.folder / f"{space}-2").mkdir()
+    service.store.delete_space(space, service.now(), "ann")
+    assert service.settled(space).state == "gone"
+    assert service.clusters.names() == service.maker.spaces() == set()
 
 
 def test_data_on_the_servers_that_are_left_is_removed_before_they_are(service):
@@ -270,6 +303,18 @@ def test_a_space_that_is_deleted_while_its_servers_come_up_leaves_none(service):
     assert service.settled(space).state == "gone"
     assert service.clusters.names() == set()
     assert service.maker.calls == []
+
+
+def test_a_template_may_change_or_go_while_spaces_have_servers_of_it(service):
+    space = service.create()
+    service.store.put_template(template("small", 1, GIB), service.now())
+    assert service.settled(space).state == "ready"
+    assert service.store.order(space).own.template.devices[0].size == 10 * GIB
+    assert refusal(service.create, "more", GIB).code == "no_room"
+    service.store.remove_template("small", service.now())
+    assert refusal(service.store.remove_template, "small", service.now()).code == "unknown"
+    service.store.delete_space(space, service.now(), "ann")
+    assert service.settled(space).state == "gone"
 
 
 @given(

@@ -87,6 +87,28 @@ def test_growth_keeps_its_servers_and_holds_the_larger_of_both():
     assert [each.held for each in placement.settled(place)] == [3 * GIB, 3 * GIB]
 
 
+def test_fewer_servers_are_those_whose_data_is_there():
+    servers = [held(f"io{i}", 10, tenants=["ann"]) for i in range(3)]
+    grown_in_vain = [share("io0", 2, made=False), share("io1", 2), share("io2", 2)]
+    place = placement.replace(ask(4, servers=2), grown_in_vain, servers)
+    assert nodes(place) == ["io1", "io2"]
+    left = next(each for each in place if each.node == "io0")
+    assert (left.wanted, left.held) == (0, 2 * GIB)
+    assert nodes(placement.settled(place)) == ["io1", "io2"]
+
+
+def test_a_refusal_by_quota_says_used_asked_and_allowed():
+    ann = Tenant(name="ann", quota=Quota(bytes=10 * GIB, servers=0, spaces=3))
+    used = Usage(bytes=8 * GIB, servers=0, spaces=3)
+    with pytest.raises(Refused) as refused:
+        changes.create("i", ann, request(size=4 * GIB, mode="dedicated"), used, [], NOON)
+    assert refused.value.code == "quota"
+    assert str(refused.value) == (
+        "quota of tenant ann: bytes: 8 GiB used, 4 GiB more asked for, 10 GiB allowed; "
+        "dedicated servers: 0 used, 1 more asked for, 0 allowed; spaces: 3 used, 1 more asked for, 3 allowed"
+    )
+
+
 def test_who_has_more_than_the_quota_may_still_shrink():
     servers = [held("io1", 10)]
     space, shares = changes.create("i", tenant(), request(size=4 * GIB), Usage(), servers, NOON)

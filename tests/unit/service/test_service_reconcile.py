@@ -193,6 +193,16 @@ def test_where_one_server_is_away_spaces_of_the_others_are_looked_after(service)
     assert service.store.space(hidden).state == "ready"
 
 
+def test_a_maker_that_says_done_and_did_not_is_found_out(service):
+    space = service.create()
+    service.maker.make = lambda order: service.maker.calls.append(("make", order.space.id))
+    service.driver.settle()
+    assert service.deeds() == ["make"]
+    failed = service.store.space(space)
+    assert failed.state == "failed"
+    assert failed.reason == "make was done, and still: nothing of it is there yet"
+
+
 def test_data_that_something_else_removed_is_told_and_not_made_anew(service):
     space = service.create()
     service.driver.settle()
@@ -202,6 +212,27 @@ def test_data_that_something_else_removed_is_told_and_not_made_anew(service):
     assert service.store.space(space).state == "failed"
     assert "its data with it" in service.store.space(space).reason
     assert service.deeds() == []
+
+
+def test_rules_that_something_else_changed_are_put_back(service):
+    space = service.create(access=[ip("10.0.0.1")])
+    service.driver.settle()
+    order = service.store.order(space)
+    everyone = order.space.model_copy(update={"access": (ip("0.0.0.0/0"),)})
+    service.maker.change_access(type(order)(everyone, order.shares))
+    service.driver.examine()
+    assert service.maker.find(space).access == {ip("10.0.0.1")}
+    assert service.store.space(space).state == "ready"
+
+
+def test_what_the_service_does_not_know_is_told_and_left(service):
+    for name in ("sp-b", "sp-a"):
+        (service.maker.folder / name).mkdir()
+    service.driver.recover()
+    service.driver.recover()
+    assert service.maker.spaces() == {"sp-a", "sp-b"}
+    told = [event.text for event in service.store.events() if event.kind == "stray"]
+    assert told == ["on the servers and unknown to the service, left as it is: sp-a, sp-b"]
 
 
 def test_what_is_left_of_a_space_that_is_gone_is_removed(service):
@@ -232,3 +263,26 @@ def test_a_request_that_comes_while_a_deed_is_done_is_what_counts(service):
     assert service.store.space(space).state == "gone"
     assert service.maker.spaces() == set()
     assert service.deeds() == ["make", "remove"]
+
+
+def test_rules_that_come_while_a_space_is_made_are_in_force_when_it_is_ready(service):
+    space = service.create(access=[ip("10.0.0.1")])
+    rules = AccessList(access=(ip("10.0.0.2"),))
+    service.maker.point = lambda: service.store.set_access(space, rules, service.now(), "admin")
+    service.driver.settle()
+    ready = service.store.space(space)
+    assert (ready.state, ready.generation, ready.made_generation) == ("ready", 2, 2)
+    assert service.maker.find(space).access == {ip("10.0.0.2")}
+
+
+def test_a_driver_that_is_to_stop_takes_no_further_step(service):
+    first, second = service.create("first"), service.create("second")
+    service.driver.stopping = lambda: "make" in service.deeds()
+    service.driver.settle()
+    assert service.deeds() == ["make"]
+    assert service.store.open_intents() == ()
+    assert [service.store.space(each).state for each in (first, second)] == ["making", "requested"]
+    service.driver.stopping = lambda: False
+    service.driver.settle()
+    assert [service.store.space(each).state for each in (first, second)] == ["ready", "ready"]
+    assert service.deeds() == ["make", "make"]

@@ -20,7 +20,7 @@ from service_fakes import (
 from wavetank.errors import ServiceError
 from wavetank.service.core.records import AccessList, Resize
 from wavetank.service.store.folder import DATABASE, open_store
-from wavetank.service.store.schema import SCHEMA_VERSION
+from wavetank.service.store.schema import READS, SCHEMA_VERSION
 
 
 def test_a_space_is_kept_with_all_that_was_asked_for(tmp_path, store):
@@ -156,6 +156,22 @@ def test_a_refused_request_changes_nothing_and_is_audited(store):
     assert (row.outcome, row.detail) == ("quota", str(refused))
 
 
+def test_while_a_space_shrinks_what_it_leaves_is_not_given_to_others(store):
+    space, _ = store.create_space("ann", request(size=80 * GIB), NOON, "tenant:ann")
+    make_ready(store, space.id, NOON)
+    store.resize_space(space.id, Resize(size=10 * GIB), NOON, "tenant:ann")
+    assert min(held.free_bytes for held in store.servers()) == 120 * GIB
+    make_ready(store, space.id, NOON)
+    assert min(held.free_bytes for held in store.servers()) == 190 * GIB
+    assert [event.kind for event in store.events("ann")] == [
+        "requested",
+        "making",
+        "ready",
+        "changing",
+        "ready",
+    ]
+
+
 def test_what_came_of_a_step_counts_only_for_what_was_decided_on(store):
     space, _ = store.create_space("ann", request(), NOON, "tenant:ann")
     store.begin(space, NOON)
@@ -180,6 +196,17 @@ def test_a_server_keeps_what_spaces_hold_of_it(store):
     assert store.put_server(server("io0", 60 * GIB), NOON).free == {"/dev/d0": 10 * GIB}
     store.remove_server("io2", NOON)
     assert [held.server.node for held in store.servers()] == ["io0", "io1"]
+
+
+def test_rules_are_put_only_on_the_generation_that_they_are_for(store):
+    space, _ = store.create_space("ann", request(), NOON, "tenant:ann")
+    make_ready(store, space.id, NOON)
+    rules = AccessList(access=(ip("10.0.0.1"),))
+    put = store.set_access(space.id, rules, NOON, "tenant:ann", "ann", 1)
+    assert put.generation == 2
+    other = AccessList(access=(ip("10.0.0.2"),))
+    assert refusal(store.set_access, space.id, other, NOON, "a", "ann", 1).code == "changed"
+    assert store.space(space.id).access == rules.access
 
 
 def test_one_process_at_a_time_has_a_folder(tmp_path, store):
@@ -215,3 +242,28 @@ def test_a_folder_that_cannot_be_used_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ServiceError, match="Choose another folder"), open_store(tmp_path / "file"):
         raise AssertionError
+
+
+ONLY_WHAT_IT_ANSWERS_WITH = ("space_unsettled", "intent_open")
+"""Indices that hold the rows of one read and no others: all of them are its answer."""
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_looks_at_no_row_that_it_does_not_answer_with(tmp_path, store, name):
+    connection = sqlite3.connect(tmp_path / "service" / DATABASE)
+    try:
+        marks = READS[name].count("?")
+        plan = [
+            row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {READS[name]}", [0] * marks)
+        ]
+    finally:
+        connection.close()
+    assert plan
+    for line in plan:
+        if (
+            "(rowid>?)" in line
+        ):  # from a number on: all of them are the answer only where nothing else is asked
+            assert name in ("events", "audit")
+        assert line.startswith("SEARCH") or any(
+            index in line for index in ONLY_WHAT_IT_ANSWERS_WITH
+        ), line

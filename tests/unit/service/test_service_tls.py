@@ -102,6 +102,28 @@ def test_a_certificate_that_is_not_trusted_is_refused_with_what_is_wrong(
             connection.get("/v1/health", Health)
 
 
+def test_a_service_without_a_certificate_is_not_taken_for_one_that_has_one(tmp_path):
+    with Daemon(tmp_path / "service") as daemon:
+        url = daemon.url.replace("http", "https")
+        with (
+            as_tenant(url, "none") as connection,
+            pytest.raises(ServiceError, match=r"TLS does not begin there .* asked by http://"),
+        ):
+            connection.get("/v1/health", Health)
+
+
+def test_an_authority_that_is_none_is_told_before_anything_is_asked(tmp_path):
+    none = tmp_path / "none.pem"
+    for content in (None, "no certificate"):
+        if content is not None:
+            none.write_text(content)
+        with (
+            pytest.raises(ServiceError, match=f"cannot use {none} as the authority"),
+            as_tenant("https://127.0.0.1:1", "token", none),
+        ):
+            raise AssertionError
+
+
 def test_a_renewed_certificate_is_shown_without_a_new_start(tmp_path, authority):
     old, new = authority.signs("service"), authority.signs("renewed", ends=timedelta(days=9))
     with Daemon(tmp_path / "service", certificate=old[0], key=old[1], certificate_s=0.05) as daemon:

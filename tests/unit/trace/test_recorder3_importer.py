@@ -17,7 +17,8 @@ from wavetank.errors import TraceError
 from wavetank.notes import texts
 from wavetank.trace.events import unfold
 from wavetank.trace.importers.recorder_calls import refuse_rounded
-from wavetank.trace.importers.recorder_format import RankCalls, Signature
+from wavetank.trace.importers.recorder_format import RankCalls, Signature, read_folder
+from wavetank.trace.importers.recorder_parts import read_parts
 from wavetank.trace.importers.recorder_patterns import distances_begin, without_patterns
 from wavetank.trace.open import kind_of, open_trace
 from wavetank.trace.ops import OPS, OPS_BY_NAME
@@ -309,12 +310,30 @@ def test_distances_begin_at_each_functions_first_call_in_any_file() -> None:
     assert distances_begin(one).tolist() == [0, 0, 500, 0, 0, 40]
 
 
+def test_the_times_of_a_rank_without_calls_are_none() -> None:
+    parts = read_parts(SAMPLES / "merged")
+    assert parts.resolution_s == pytest.approx(1e-7) and len(parts.times) == N
+    started = [read_folder(SAMPLES / "merged").ranks[rank].start_ns for rank in range(N)]
+    assert all((np.diff(one) >= 0).all() for one in started)
+
+
 def test_iors_files_of_each_rank_are_written_and_read_in_order() -> None:
     trace = open_trace(SAMPLES / "ior-posix")  # -F -t 64k -b 256k
     for rank in range(N):
         rows = of_rank(trace, rank, f"ior.{rank:08}")
         moved = [row for row in rows if row[1]]
         assert moved == [(call, 65_536, 65_536 * i) for call in ("write", "read") for i in range(4)]
+
+
+def test_iors_collective_calls_are_strided() -> None:
+    trace = open_trace(SAMPLES / "ior-mpiio")  # -c -t 64k -b 64k -s 4
+    for rank in range(N):
+        moved = [row for row in of_rank(trace, rank, "ior") if row[1]]
+        assert moved == [
+            (f"MPI_File_{call}_at_all", 65_536, 65_536 * (N * i + rank))
+            for call in ("write", "read")
+            for i in range(4)
+        ]
 
 
 def test_a_python_programs_calls_come_back() -> None:

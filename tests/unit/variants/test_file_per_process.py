@@ -174,3 +174,9 @@ def reading_of_others():
 def test_a_file_that_ranks_need_together_stays_shared(kernel_of, made, reason):
     with pytest.raises(DoesNotApplyError, match=reason):
         make_variant(kernel_of(made()), "file-per-process")
+
+
+def test_what_readers_of_the_parts_must_do_is_said(kernel_of):
+    made = make_variant(kernel_of(shared()), "file-per-process")
+    assert made.variant.words() == "files 1 shared -> 3, one for each process"
+    assert "read the parts" in made.variant.notes[0]

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from kernel_models import abyss, at_random, file_per_process, written
 from variant_bytes import bytes_touched, performed
 
+from wavetank.errors import UsageError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.lowering.plan_text import lower
 from wavetank.measure.mapping import place_ranks
@@ -87,6 +88,12 @@ def test_others_read_where_the_reader_did_between_the_same_barriers(kernel_of):
 def test_what_cannot_be_read_in_parts_says_why(kernel_of, made, setting, reason):
     with pytest.raises(DoesNotApplyError, match=reason):
         make_variant(kernel_of(made()), setting)
+
+
+@pytest.mark.parametrize("value", ["1", "none", "0"])
+def test_wrong_numbers_of_readers_are_refused(kernel_of, value):
+    with pytest.raises(UsageError, match="from 2 on"):
+        make_variant(kernel_of(abyss()), f"readers={value}")
 
 
 def test_ranks_stay_where_they_were(kernel_of):

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 from lustre_clusters import DEVICES, OWN_MGS, ZFS, Hosts, site, spec, with_devices
-from lustre_hosts import STORAGE, World
+from lustre_hosts import STORAGE, LustreHost, World
 
 from wavetank.cluster import deploy, registry
 from wavetank.cluster.filesystems.base import Site
+from wavetank.cluster.filesystems.lustre import clients, tenant
 from wavetank.cluster.filesystems.lustre.driver import Lustre
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError
@@ -153,6 +154,16 @@ def test_a_device_that_holds_something_is_refused_before_anything_is_formatted(w
     assert world.residue() == {}
 
 
+def test_storage_behind_a_link_is_refused(world: World) -> None:
+    world.hosts["io2"].links[STORAGE] = "/big/data"
+    with pytest.raises(
+        FileSystemError, match="of io2 is /big/data: name a directory without links"
+    ):
+        deploy.bring_up(spec())
+    assert ran(world, "mkfs.lustre") == []
+    assert world.residue() == {}
+
+
 def test_devices_are_emptied_again(world: World) -> None:
     deploy.bring_up(spec(DEVICES))
     assert world.hosts["io2"].has_devices["/dev/sdc"] == ["0x438 ext4"]
@@ -170,6 +181,13 @@ def test_a_lnet_that_is_up_is_used_and_stays(world: World) -> None:
     deploy.take_down("lab")
     assert ran(world, "lnetctl") == ran(world, "lustre_rmmod") == []
     assert world.residue() == {}
+
+
+def test_lnet_comes_up_on_the_clusters_network_before_lustre_chooses(world: World) -> None:
+    deploy.bring_up(spec())
+    assert world.hosts["c1"].nids == ["10.77.0.1@tcp"]
+    of_c1 = [" ".join(argv) for host, argv in world.ran if host == "c1"]
+    assert of_c1.index("lnetctl net add --net tcp --if eth1") < of_c1.index("modprobe lustre")
 
 
 @pytest.mark.parametrize(
@@ -259,6 +277,16 @@ def test_a_tenant_sees_its_directory_alone_and_servers_see_everything(world: Wor
     assert world.residue() == {}
 
 
+def test_a_server_that_does_not_get_to_know_the_tenant_is_named(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tenant, "SYNC_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(LustreHost, "_lctl_nodemap_activate", lambda *_: None)
+    with pytest.raises(ClusterError, match="does not know the nodemap blue"):
+        deploy.bring_up(spec({"tenant": "blue"}))
+    assert world.residue() == {}
+
+
 def test_health_names_what_is_gone(world: World) -> None:
     asked = spec()
     deploy.bring_up(asked)
@@ -277,3 +305,16 @@ def test_health_names_what_is_gone(world: World) -> None:
     world.hosts["io2"].answers = True
     world.hosts["io2"].mounts.clear()
     assert "io2: OST0001 is not started" in driver.health(here)
+
+
+def test_a_client_waits_until_all_targets_are_connected(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = site(world, spec())
+    Lustre().install(here)
+    world.hosts["c1"].states = {"OST0001": "CONNECTING"}
+    monkeypatch.setattr(clients, "MOUNT_TIMEOUT_S", 0.0)
+    with pytest.raises(
+        FileSystemError, match=r"not connected after 0 s: c1: OST0001 is CONNECTING"
+    ):
+        Lustre().mount(here)

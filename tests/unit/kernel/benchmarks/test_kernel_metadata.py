@@ -198,6 +198,26 @@ def test_a_phase_of_calls_that_mdtest_does_not_make_is_refused_with_the_reason(t
     assert refused.reason == "mdtest makes no chmod calls of its own"
 
 
+def test_ranks_with_different_numbers_of_files_are_refused(tmp_path):
+    programs = tuple(
+        Program(ranks=(rank,), steps=(MEET, *(call("unlink", file) for file in some), MEET))
+        for rank, some in enumerate(([1, 2], [3]))
+    )
+    model = km.model(
+        files=files(["/d/a", "/d/b", "/d/c"]), phases=(), programs=programs, n_ranks=2, communicators=((0, 1),)
+    ).model_copy(update={"metadata": (phase(1, "unlink", 3, (0, 1)),)})  # fmt: skip
+    (refused,) = kernel_of(model, tmp_path).mdtest_refused
+    assert "different numbers" in refused.reason
+
+
+def test_processes_one_after_another_are_no_tasks_of_mdtest(tmp_path):
+    programs = tuple(Program(ranks=(rank,), steps=(call("unlink", rank + 1),)) for rank in range(2))
+    model = km.model(files=files(["/d/a", "/d/b"]), phases=(), programs=programs, n_ranks=2)
+    model = model.model_copy(update={"metadata": (phase(1, "unlink", 2, (0, 1)),)})
+    (refused,) = kernel_of(model, tmp_path).mdtest_refused
+    assert "one after another" in refused.reason
+
+
 # --- directories ----------------------------------------------------------------------------------
 
 

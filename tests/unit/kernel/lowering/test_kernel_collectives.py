@@ -16,13 +16,17 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.lowering.collectives import disagreements, require_agreement
 from wavetank.kernel.lowering.sequences import (
     Folded,
+    beginning,
+    first_difference,
     joined,
     one,
     repeated,
+    word_at,
 )
 from wavetank.model.document.program import DataStep, FileStep, Program, RepeatStep, Step, SyncStep
 
 BARRIER = SyncStep(communicator=0)
+EVERYONE = (0, 1, 2, 3)
 
 
 def kernel_of(made, folder: Path) -> Kernel:
@@ -154,6 +158,27 @@ def some(chance: random.Random, depth: int) -> Folded:
     if chance.random() < 0.5:
         return repeated(some(chance, depth - 1), chance.randint(1, 3))
     return joined(some(chance, depth - 1) for _ in range(chance.randint(1, 3)))
+
+
+def test_folded_sequences_compare_like_their_words():
+    chance = random.Random(7)
+    differ = 0
+    for _ in range(2000):
+        left, right = some(chance, 4), some(chance, 4)
+        words, others = unfolded(left), unfolded(right)
+        assert left.length == len(words)
+        assert [word_at(left, i) for i in range(len(words) + 1)] == [*words, None]
+        flat = [joined(one(word) for word in words[:n]).number for n in range(len(words) + 1)]
+        assert [beginning(left, n) for n in range(len(words) + 1)] == flat
+        found = first_difference(left, right)
+        if words == others:
+            assert found is None
+        else:
+            differ += 1
+            longest = max(len(words), len(others))
+            padded = [list(one) + [0] * (longest - len(one)) for one in (words, others)]
+            assert found == next(i for i in range(longest) if padded[0][i] != padded[1][i])
+    assert 500 < differ < 2000
 
 
 def test_what_is_collective_is_what_the_replay_program_says():

@@ -12,9 +12,11 @@ import pytest
 from counted_records import Call, counted, counted_trace
 from fold_builder import PROVENANCE, Event, fold_table, trace_of
 
+from wavetank.errors import ModelError
 from wavetank.kernel.construction.from_model import make_kernel
 from wavetank.kernel.execution.replay import require_agreement
 from wavetank.kernel.fidelity.certificate import replay_fidelity
+from wavetank.model.comparison.comparability import notes_of, sight_of
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep
 from wavetank.model.extract import extract_model
@@ -340,6 +342,20 @@ def test_files_come_in_the_order_of_their_times() -> None:
     order = [names[step.file_id] for step in program.steps if isinstance(step, FileStep)]
     assert order == ["/early", "/early", "/late", "/late"]
     assert sum(isinstance(step, DataStep) for step in program.steps) == 2
+
+
+def test_a_model_of_counters_is_told_in_a_comparison() -> None:
+    calls = strided(2, 10, KIB)
+    a, b = approximate_model(calls, 2), exact_model(calls, 2)
+    assert any(
+        note.startswith("a is approximate") for note in notes_of(a, b, sight_of(a, b), 0, False)
+    )
+
+
+def test_counters_of_nothing_are_no_model() -> None:
+    record = FileCounters(0, Level.POSIX, 0, n_opens=1)
+    with pytest.raises(ModelError, match="nothing to model"):
+        extract_model(counted_trace([record], 1, ["/f"]), PROVENANCE)
 
 
 def test_opens_without_data_are_made_too() -> None:

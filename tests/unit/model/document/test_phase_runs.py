@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from fold_builder import Event, model_of
 
 from wavetank.model.document.listed_sizes import ListedSizes
@@ -22,6 +23,12 @@ def strided(rank: int, rs: int = 10) -> list[Event]:
 def columns(phase: Phase, rank: int) -> list[list[int]]:
     runs = phase.runs(rank, 0)
     return [getattr(runs, n).tolist() for n in ("count", "size", "moved", "offset", "disp")]
+
+
+def test_a_linear_phase_is_one_run_of_each_rank() -> None:
+    phase = phase_of([event for rank in (0, 1, 2) for event in strided(rank)])
+    assert phase.offset[0].function == "linear"
+    assert columns(phase, 2) == [[4], [10], [40], [200], [1000]]
 
 
 def test_a_rank_goes_by_its_number_or_its_place_in_the_phase() -> None:
@@ -68,3 +75,8 @@ def test_of_unknown_places_the_sizes_are_told() -> None:
     listed = phase.model_copy(update={"offset": (UnknownOffsets(sizes=sizes),)})
     assert listed.runs(0, 0).offset.tolist() == [UNKNOWN]
     assert int(listed.runs(0, 0).moved.sum()) == 40
+
+
+def test_a_rank_without_a_part_is_an_error() -> None:
+    with pytest.raises(ValueError, match="not in tuple"):
+        phase_of(strided(0)).runs(3, 0)

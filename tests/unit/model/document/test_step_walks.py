@@ -17,8 +17,10 @@ from wavetank.model.document.step_walks import (
     Around,
     changed_among,
     changed_steps,
+    file_steps,
     flat,
     in_order,
+    orders_expanded,
     plain_steps,
     unrolled,
 )
@@ -32,6 +34,14 @@ STEPS: tuple[Step, ...] = (
     RepeatStep(times=2, steps=(WRITE, RepeatStep(times=3, steps=(SYNC, MIX)))),
     PAUSE,
 )
+
+
+def test_each_plain_step_comes_once() -> None:
+    assert list(plain_steps(STEPS)) == [OPEN, WRITE, SYNC, READ, OPEN, PAUSE]
+
+
+def test_mixes_are_laid_out_between_repeats_that_stay() -> None:
+    assert list(orders_expanded((MIX, *STEPS))) == [READ, OPEN, READ, *STEPS]
 
 
 def test_each_plain_step_is_said_to_be_performed_as_often_as_the_run_does() -> None:
@@ -80,6 +90,15 @@ def test_a_walk_in_order_goes_through_as_many_repetitions_as_it_is_told_to() -> 
     assert walked == [
         (OPEN, 1), (WRITE, 2), (SYNC, 2), (READ, 2), (OPEN, 2), (READ, 2), (PAUSE, 1),
     ]  # fmt: skip
+
+
+def test_calls_without_data_come_once_each_wherever_they_are() -> None:
+    assert list(file_steps(STEPS)) == [OPEN, OPEN]
+
+
+def test_a_step_of_data_says_how_many_operations_it_is() -> None:
+    assert READ.operations(3) == 6
+    assert READ.model_copy(update={"single": True}).operations(3) == 2
 
 
 def test_a_change_may_ask_what_is_beside_a_step_and_how_often_it_is_performed() -> None:

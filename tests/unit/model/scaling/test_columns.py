@@ -67,6 +67,19 @@ def test_blocks_rounded_up_are_another_rule() -> None:
     assert fitted(rounded_up, (3, 4, 6), 7)[1] == [8, 8, 8, 8, 8, 8, 2]
 
 
+def test_rules_that_the_runs_do_not_tell_apart_are_not_chosen_from() -> None:
+    # 51 over 2: 26 and 25. Over 4: one more for the first three, or 13, 13, 13 and 12 by rounding up: the same. Over 8 not.
+    with pytest.raises(NoFunctionError, match="do not tell how 8 parts are made"):
+        fitted(lambda n, r: block(51, n, r), (2, 4), 8)
+
+
+def test_as_many_parameters_as_runs_are_no_evidence() -> None:
+    assert candidates({2: 10, 4: 13}) == ()
+    assert candidates({4: 5}) == ()
+    with pytest.raises(NoFunctionError, match="2 runs more than it has parameters check it"):
+        fit_column({2: [10, 10], 4: [13] * 4}, {2: range(2), 4: range(4)})
+
+
 def test_functions_that_agree_on_the_runs_and_not_beyond_are_named() -> None:
     # 4 and 8 at np 4 and 16 are 2 * sqrt(np) and 2 * log2(np); at np 64 they are 16 and 12.
     found = candidates({4: 4, 16: 8}, least_checks=1)

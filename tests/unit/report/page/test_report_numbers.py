@@ -87,6 +87,22 @@ def test_each_price_table_has_its_costs_and_only_the_first_has_places(campaign, 
     assert [bool(each) for each in costs["aws-spot"]["estimates"]] == [True] + [False] * 5
 
 
+def test_without_prices_there_are_no_costs(tmp_path) -> None:
+    campaign_examples.make_campaign(tmp_path, clusters=("nfs",), with_prices=False, n_repetitions=1)
+    campaign = read_folder(tmp_path)
+    _, data = parsed(campaign, in_rank_order(campaign.comparison, "ABYSS-P"))
+    assert not {"cost", "ratio"} & {m["key"] for m in data["metrics"]}
+    assert [len(each) for each in data["metrics"][0]["estimates"]] == [1, 1]  # no interval
+
+
+def test_of_many_measurements_fewer_phases_are_kept(campaign, members) -> None:
+    _, data = parsed(campaign, members, phase_times=0)
+    assert (len(data["phases"]), data["n_phases"]) == (5, 6)
+    weights = {phase.ph_id: phase.weight_bytes for phase in members[0].phases}
+    kept = {phase[0] for phase in data["phases"]}
+    assert min(weights[i] for i in kept) >= max(w for i, w in weights.items() if i not in kept)
+
+
 def test_what_all_surroundings_share_is_told_once(campaign) -> None:
     _, surroundings = provenance_table(campaign.measurements)
     common, rest = told_once(surroundings)

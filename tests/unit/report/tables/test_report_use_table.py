@@ -64,6 +64,20 @@ def test_people_see_long_parts_and_machines_all_of_them():
     assert cells(table, 2)["bottleneck"].text == "too short to tell"
 
 
+def test_a_campaign_in_which_nothing_was_recorded_has_no_such_table():
+    unknown = configuration("NFS", [1.0])
+    assert use_table([unknown]).rows == ()
+
+
+def test_a_configuration_of_which_nothing_is_known_is_said_so():
+    table = use_table([known("NFS", 0.5), configuration("Other", [1.0])])
+    assert cells(table, 4)["bottleneck"].text == "not known"
+    assert table.caption.endswith("Not known of 1 configurations.")
+    known_only = use_table([known("NFS", 0.5), configuration("Other", [1.0])], unknown=False)
+    assert len(known_only.rows) == 4
+    assert known_only.caption == table.caption
+
+
 def test_results_have_the_sentence_for_people_and_plain_shares_for_machines():
     table = use_table([known("NFS", 0.06)], unknown=False)
     whole = table.records()[0]

@@ -17,7 +17,7 @@ from wavetank.campaign.invocations import Ending
 from wavetank.campaign.results_folder import write_store
 from wavetank.campaign.stored_campaign import HowFar
 from wavetank.cli.main import cli
-from wavetank.errors import ReportError, UsageError
+from wavetank.errors import MeasurementError, ReportError, UsageError
 from wavetank.report.watch import follow
 from wavetank.report.watch.follow import Follower, far_sentence
 from wavetank.report.watch.serve import served
@@ -135,6 +135,15 @@ def test_while_it_runs_a_page_is_made_for_a_twentieth_of_the_time_at_most(
     assert follower.page().startswith(b"3 measurements")  # at once, as nothing is measured any more
 
 
+def test_a_campaign_runs_as_long_as_somebody_may_add_to_its_results(measure) -> None:
+    folder = measure(1)
+    follower = Follower(folder)
+    with write_store(folder):
+        assert follower.look().is_running
+        assert follower.look().sentence.startswith("The campaign is running: 1 of 4")
+    assert not follower.look().is_running
+
+
 def test_before_the_first_result_the_page_says_that_there_is_none(measure) -> None:
     folder = measure(0)
     with write_store(folder):
@@ -204,6 +213,13 @@ def test_a_port_that_is_taken_is_said_with_what_to_do(measure, monkeypatch) -> N
     said = str(result.exception)
     assert f"port {port} of 127.0.0.1: it is taken" in said and "--port" in said
     assert result.stdout == ""
+
+
+def test_a_folder_without_results_is_not_served(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("os.nice", lambda increment: 0)
+    result = report(tmp_path, "--watch", "--port", 0)
+    assert isinstance(result.exception, MeasurementError)
+    assert "wavetank campaign run" in str(result.exception)
 
 
 @pytest.mark.parametrize(
