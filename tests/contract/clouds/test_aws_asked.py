@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from pathlib import Path
+
 import pytest
 
 pytest.importorskip("moto", reason="moto is not installed: make setup-test")
 
-from aws_account import LUSTRE, NFS_BY_AWS, REAPER, Emulator, served_of, spec_of
+from aws_account import LUSTRE, NFS_BY_AWS, REAPER, Emulator, body_of, served_of, spec_of
+from click.testing import CliRunner
 
+from wavetank.cli.main import cli
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
 from wavetank.cluster.examined import Examined
 from wavetank.cluster.spec import ClusterSpec
@@ -92,6 +98,31 @@ def test_what_may_not_be_simulated_is_said_not_to_be_known(aws: Emulator, cloud:
     assert f"may be called by cloud.reaper {REAPER} is not known" in of_role
 
 
+def test_check_prints_what_is_not_known_as_notes(aws: Emulator, tmp_path: Path) -> None:
+    aws.behave(refuse={"SimulatePrincipalPolicy": NO})
+    path = tmp_path / "lab.yaml"
+    path.write_text(json.dumps(body_of()))
+    done = CliRunner().invoke(cli, ["cluster", "check", str(path)], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "lab can come up here" in done.stdout
+    assert "note: whether ec2:TerminateInstances" in done.stdout
+    # findings and notes are of one look: quotas and policies are asked for once
+    of_command = aws.calls()
+    AwsCloud("us-east-1").check(spec_of())
+    assert Counter(aws.calls()) - Counter(of_command) == Counter(of_command)
+
+
+def test_a_refusal_that_depends_on_what_was_not_given_is_not_known(
+    aws: Emulator, cloud: AwsCloud
+) -> None:
+    aws.behave(refuse={"DeleteVolume": NO}, missing=["aws:MultiFactorAuthPresent"])
+    found = cloud.check(spec_of())
+    assert found.findings == []
+    (said,) = found.unknown
+    assert "ec2:DeleteVolume may be called" in said
+    assert "policies ask for aws:MultiFactorAuthPresent" in said
+
+
 def test_a_session_has_the_policies_of_its_role(aws: Emulator, cloud: AwsCloud) -> None:
     session = "arn:aws:sts::123456789012:assumed-role/maker/ann"
     aws.behave(identity=session, refuse={"TerminateInstances": NO}, roles={"maker": "ec2.amazonaws.com"})  # fmt: skip
@@ -100,6 +131,15 @@ def test_a_session_has_the_policies_of_its_role(aws: Emulator, cloud: AwsCloud) 
     aws.behave(refuse={"TerminateInstances": NO, "GetRole": NO})  # its path is not known then
     (finding,) = cloud.check(spec_of()).findings
     assert "by the policies of arn:aws:iam::123456789012:role/maker" in finding
+
+
+def test_of_who_has_no_policies_of_iam_it_is_said(aws: Emulator, cloud: AwsCloud) -> None:
+    aws.behave(identity="arn:aws:iam::123456789012:root")
+    found = cloud.check(spec_of())
+    assert found.findings == []
+    (said,) = found.unknown
+    assert "ec2:TerminateInstances" in said
+    assert "these credentials are of no user or role of IAM" in said
 
 
 @pytest.mark.parametrize(
@@ -131,6 +171,15 @@ def test_a_role_that_cannot_delete_file_systems_is_named(
     assert f"cloud.reaper {REAPER} may not call {right}" in finding
 
 
+def test_whether_a_role_is_there_is_said_not_to_be_known(aws: Emulator, cloud: AwsCloud) -> None:
+    aws.behave(refuse={"GetRole": NO})
+    found = cloud.check(spec_of(**WITH_ROLE))
+    assert found.findings == []
+    (said,) = found.unknown
+    assert f"whether cloud.reaper {REAPER} is there" in said
+    assert "iam:GetRole is not allowed" in said
+
+
 @pytest.mark.parametrize(
     ("changes", "quotas", "said"),
     [
@@ -150,3 +199,23 @@ def test_a_quota_that_is_too_small_is_named_with_its_code(
     (finding,) = cloud.check(spec_of(**changes)).findings
     assert said in finding
     assert f"--quota-code {next(iter(quotas))} " in finding
+
+
+@pytest.mark.parametrize(("deployment", "code"), [("SCRATCH_2", "L-AD2FC696"), ("PERSISTENT_2", "L-8F1B9C74")])  # fmt: skip
+def test_a_quota_of_lustre_that_is_too_small_is_named(
+    aws: Emulator, cloud: AwsCloud, deployment: str, code: str
+) -> None:
+    aws.behave(quotas={code: 1000})
+    (finding,) = cloud.check(served_of({**LUSTRE, "deployment": deployment})).findings
+    assert "1200 GiB are needed and 0 are in use" in finding
+    assert f"--service-code fsx --quota-code {code} --desired-value 1200" in finding
+
+
+def test_a_quota_that_the_account_does_not_know_is_said_not_to_be_known(
+    aws: Emulator, cloud: AwsCloud
+) -> None:
+    aws.behave(no_quotas=["L-7A658B76"])
+    found = cloud.check(spec_of())
+    assert found.findings == []
+    (said,) = found.unknown
+    assert "the quota of TiB (volumes of gp3) is not known" in said

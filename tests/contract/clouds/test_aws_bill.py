@@ -23,7 +23,7 @@ from wavetank.cluster.clouds.census import holdings
 from wavetank.cluster.clouds.engine import noted_lease
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.state import directory_of
-from wavetank.errors import ProviderError
+from wavetank.errors import CostError, ProviderError
 
 pytestmark = pytest.mark.usefixtures("unreached")
 
@@ -191,3 +191,21 @@ def test_a_cluster_that_failed_has_a_bill_of_what_ran(
         create(spec_of())
     assert aws.left() == []
     assert only_bill().computed.total > 0
+
+
+def test_an_account_that_refuses_keeps_no_bill_from_the_next_down(aws: Emulator) -> None:
+    create(spec_of())
+    aws.behave(refuse={"DescribeInstances": "ExpiredToken"})
+    with pytest.raises(ProviderError, match="does not accept the credentials"):
+        deploy.take_down("lab")
+    assert kept_bills() == []
+    aws.behave(refuse={})
+    deploy.take_down("lab")
+    assert only_bill().computed.missing == ()
+
+
+def test_a_cluster_that_has_no_bill_says_which_do(aws: Emulator) -> None:
+    assert told("bill")["bills_of_clusters_that_are_down"] == []
+    result = CliRunner().invoke(cli, ["cluster", "bill", "nosuch"])
+    assert isinstance(result.exception, CostError)
+    assert "no bill of 'nosuch'" in str(result.exception)

@@ -67,6 +67,17 @@ def test_a_type_that_is_another_one_in_the_account_is_named_with_both_numbers(
     assert aws.made() == []
 
 
+def test_a_quota_that_is_too_small_is_named_with_what_to_ask_for(aws: Emulator) -> None:
+    aws.behave(quotas={"L-1216C47A": 4})
+    (finding,) = deploy.check(spec_of())
+    # three c5.large of 2 vCPUs
+    assert (
+        "6 vCPUs are needed and 0 are in use, but the account's quota in us-east-1 is 4" in finding
+    )
+    assert "request-service-quota-increase" in finding
+    assert "--desired-value 6" in finding
+
+
 def test_credentials_that_are_over_are_said_to_be(aws: Emulator) -> None:
     aws.behave(refuse={"GetCallerIdentity": "ExpiredToken"})
     (finding,) = deploy.check(spec_of())
@@ -81,6 +92,16 @@ def test_without_credentials_it_is_said_how_to_give_them(monkeypatch: pytest.Mon
     (finding,) = deploy.check(spec_of())
     assert "AWS: no credentials" in finding
     assert "AWS_ACCESS_KEY_ID" in finding
+
+
+@pytest.mark.usefixtures("aws")
+def test_a_network_that_does_not_answer_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    from wavetank.cluster.clouds.aws import account
+
+    monkeypatch.setitem(account.SETTINGS, "retries", {"total_max_attempts": 1, "mode": "standard"})
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")  # discard: nothing listens
+    (finding,) = deploy.check(spec_of())
+    assert "Is the network up" in finding
 
 
 def said_by(*words: str) -> tuple[int, str, str]:
@@ -131,6 +152,23 @@ def test_down_of_a_cluster_whose_folder_is_lost_names_the_command_that_finds_it(
     assert (status, held["cluster"]) == (0, "lab")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "--region", "us-east-1"),
+        ("prune", "--expired"),
+        ("prune", "--provider", "aws", "--expired", "--token", "00000000"),
+        ("list", "--provider", "aws", "--region", "us-east-1", "--all-regions"),
+    ],
+)
+@pytest.mark.usefixtures("aws")
+def test_options_that_do_not_go_together_are_refused(words: tuple[str, ...]) -> None:
+    from wavetank.errors import UsageError
+
+    with pytest.raises(UsageError):
+        said_by(*words)
+
+
 @pytest.mark.usefixtures("aws")
 def test_the_price_is_shown_without_an_account(
     tmp_path: Any, monkeypatch: pytest.MonkeyPatch
@@ -142,6 +180,12 @@ def test_the_price_is_shown_without_an_account(
     assert status == 0
     assert "Within the budget of 5 USD" in out
     assert not any(secret in out for secret in (*SECRETS, ENVIRONMENT["AWS_ACCESS_KEY_ID"]))
+
+
+def test_the_policy_is_printed_as_it_is_shipped() -> None:
+    status, out, _ = said_by("policy", "aws")
+    assert status == 0
+    assert json.loads(out)["Version"] == "2012-10-17"
 
 
 def test_up_says_the_price_before_the_account_is_asked_and_refuses_what_costs_more(

@@ -24,7 +24,7 @@ from wavetank.cluster.clouds.provider import CloudProvider, managed_problems, no
 from wavetank.cluster.managed import Service
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
-from wavetank.errors import ProviderError
+from wavetank.errors import ProviderError, SpecError
 from wavetank.units import GIB
 
 PERSISTENT = {"kind": "fsx-lustre", "deployment": "PERSISTENT_2", "throughput_per_tib": 125}
@@ -57,6 +57,20 @@ def test_a_lustre_is_made_beside_its_clients_and_mounted_with_its_stripes(
     assert not recorders["c2"].ran("lfs")  # once is enough
     service = noted_service(directory_of("lab"))  # also for another process
     assert service is not None and service.address == recorders["c1"].ran("mount")[0][5]
+    deploy.take_down("lab")
+    assert aws.left() == []
+
+
+def test_throughput_of_a_persistent_one_is_bought_and_it_has_no_backups(
+    aws: Emulator, recorders: dict[str, Recorder]
+) -> None:
+    assert recorders == {}
+    deploy.bring_up(served_of(PERSISTENT, cloud={"budget": "20 USD"}))
+    (asked,) = bodies(aws, "CreateFileSystem")
+    assert asked["FileSystemTypeVersion"] == "2.15"
+    assert asked["LustreConfiguration"] == {
+        "DeploymentType": "PERSISTENT_2", "PerUnitStorageThroughput": 125, "AutomaticBackupRetentionDays": 0,
+    }  # fmt: skip
     deploy.take_down("lab")
     assert aws.left() == []
 
@@ -207,3 +221,15 @@ def test_what_cannot_be_or_is_too_dear_is_refused_without_asking_the_account(
         *over_budget(spec), *package_problems(spec), *managed_problems(spec), *driver.check(spec)
     ]  # fmt: skip
     assert any(said in each for each in findings), findings
+
+
+def test_nothing_is_made_of_what_is_refused(aws: Emulator) -> None:
+    with pytest.raises(SpecError, match=r"cloud\.reaper"):
+        deploy.bring_up(served_of(LUSTRE, cloud={"reaper": "none"}))
+    assert aws.made() == [] and aws.left() == []
+
+
+def test_what_can_be_is_not_refused(aws: Emulator) -> None:
+    assert deploy.check(served_of(LUSTRE, cloud={"image": "amazon-linux-2023"})) == []
+    assert deploy.check(served_of({**NFS_BY_AWS, "tls": True}, cloud={"image": "debian-12"})) == []
+    assert aws.left() == []

@@ -106,6 +106,23 @@ def test_a_file_system_that_takes_long_is_told_of_each_minute_with_its_state(
     assert aws.left() == []
 
 
+def test_hosts_that_start_are_told_of_each_minute_with_what_they_do(
+    lines: Callable[[], list[str]],
+) -> None:
+    busy = [f"Setting up glusterfs-server ({n})\x1b[1m" for n in range(25)]
+    clock = wait(Starting("c1", silent=14), Starting("c2"), Starting("io1", busy=busy))
+    told = [each for each in lines() if "not ready after" in each]
+    # looks are 5 s apart: the 13th is after a minute, the 25th after two
+    assert told == [
+        "lab: not ready after 1 min: c1 does not answer ssh: ssh: Connection refused; io1 Setting up glusterfs-server (12)[1m",
+        "lab: not ready after 2 min: io1 Setting up glusterfs-server (24)[1m",
+    ]
+    assert [each for each in lines() if each.endswith(" is ready")] == [
+        f"lab: {name} is ready" for name in ("c2", "c1", "io1")
+    ]
+    assert set(clock.slept) == {5.0}
+
+
 def test_each_host_that_cannot_be_used_is_named_with_why_and_how_long_is_limited() -> None:
     with pytest.raises(ProviderError) as raised:
         wait(

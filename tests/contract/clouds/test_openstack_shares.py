@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("openstack", reason="openstacksdk is not installed: make setup-test")
 
-from emulated_account import Emulator, create, prune_all
+from emulated_account import Emulator, create, make_twice, prune_all
 from openstack_account import share_of
 from recorded_hosts import Recorder
 
@@ -78,6 +78,18 @@ def test_without_the_clusters_folder_its_share_is_listed_and_pruned(openstack: E
     # two servers; key, group of servers, security group, network, subnet, router, address; the share
     assert (found.n_instances, found.n_things, found.is_over) == (2, 10, True)
     prune_all(spec)
+    assert openstack.left() == []
+
+
+@pytest.mark.usefixtures("unreached")
+def test_calling_again_makes_neither_a_second_share_nor_second_rules(
+    openstack: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_twice(monkeypatch, OpenStackCloud, "make")
+    create(share_of())
+    assert len(made(openstack, "POST manila:/shares")) == 1
+    assert len(made(openstack, "POST manila:/shares/*/action")) == 2
+    deploy.take_down("lab")
     assert openstack.left() == []
 
 

@@ -108,6 +108,14 @@ def test_a_copy_of_a_campaign_is_read_where_its_input_is_not(tmp_path: Path) -> 
         examine(program(input=tmp_path / "gone"), KERNEL, nodes_are_here=True)
 
 
+def test_one_process_without_mpi_has_no_launcher() -> None:
+    one = examine(program(), abyss_kernel(n_ranks=1), nodes_are_here=True)
+    assert (one.n_ranks, one.launcher) == (1, "none")
+    assert examine(program(), KERNEL, nodes_are_here=True).launcher is None
+    with pytest.raises(SpecError, match="launcher none starts one process"):
+        examine(program(launcher="none"), KERNEL, nodes_are_here=True)
+
+
 def test_processes_that_the_application_starts_are_not_started_for_it() -> None:
     def with_steps(*steps: tuple[tuple[int, ...], tuple[ProcessStep, ...]]):
         programs = tuple(Program(ranks=ranks, steps=of_rank) for ranks, of_rank in steps)
@@ -339,6 +347,10 @@ def test_data_that_goes_elsewhere_is_no_io_of_the_cluster(
 ) -> None:
     with pytest.raises(MeasurementError, match=message):
         require_own_files(run_of(*copy_of(0, 0), names=names).trace, "/wt/k")
+
+
+def test_data_in_its_folder_is_fine() -> None:
+    require_own_files(run_of(*copy_of(0, 0)).trace, "/wt/k")
 
 
 def ended(status: int = 0, why: str = "itself", interrupt: int | None = None) -> Done:

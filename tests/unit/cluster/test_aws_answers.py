@@ -106,6 +106,24 @@ def test_what_is_no_answer_says_which_call_where_and_what_to_do(
         assert place.n_calls == 1
 
 
+def test_a_page_with_an_error_of_the_server_is_asked_again(place: Place) -> None:
+    place.answers = [(502, PAGE), (200, REGIONS)]
+    found = Account("us-east-1").call("ec2", "DescribeRegions")
+    assert [each["RegionName"] for each in found["Regions"]] == ["us-east-1"]
+    assert place.n_calls == 2
+
+
+def test_a_page_with_an_error_of_the_server_each_time_is_no_answer(place: Place) -> None:
+    place.answers = [(503, PAGE)]
+    for service, operation in (("sts", "GetCallerIdentity"), ("fsx", "DescribeFileSystems")):
+        place.n_calls = 0
+        with pytest.raises(
+            NoAnswerError, match=rf"{operation} in us-east-1: status 503 .*HTTPS_PROXY"
+        ):
+            Account("us-east-1").call(service, operation)
+        assert place.n_calls == 2
+
+
 def test_a_connection_that_is_cut_is_said(place: Place) -> None:
     place.answers = [(200, None)]
     with pytest.raises(
@@ -131,6 +149,17 @@ def test_errors_in_forms_of_aws_keep_their_code(place: Place) -> None:
     with pytest.raises(AnswerError) as caught:
         Account("us-east-1").call("fsx", "DescribeFileSystems")
     assert caught.value.code == "FileSystemNotFound"
+
+
+def test_an_empty_answer_to_a_call_that_answers_nothing_is_one(place: Place) -> None:
+    place.answers = [(204, b"")]
+    Account("us-east-1").call("efs", "DeleteFileSystem", FileSystemId="fs-12345678")
+
+
+def test_an_endpoint_that_is_none_is_named(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "not an endpoint")
+    with pytest.raises(ProviderError, match=r"ec2 in us-east-1: .*AWS_ENDPOINT_URL"):
+        Account("us-east-1").call("ec2", "DescribeRegions")
 
 
 @pytest.mark.parametrize("body", [PAGE, b"\xff\xfe", b""])

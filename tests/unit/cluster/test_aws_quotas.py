@@ -42,6 +42,11 @@ def test_each_family_has_its_quota(kind: str, on_demand: str | None, spot: str |
     assert (instance_code(kind, spot=False), instance_code(kind, spot=True)) == (on_demand, spot)
 
 
+def test_all_types_of_the_catalogue_but_those_of_hosts_of_their_own_have_a_quota() -> None:
+    without = {kind for kind in aws_instances() if instance_code(kind, spot=False) is None}
+    assert {kind.split(".")[0].split("-")[0].rstrip("12") for kind in without} == {"mac"}
+
+
 class There:
     """An account with things in use."""
 
@@ -81,8 +86,23 @@ def test_instances_in_use_count_for_the_quota_of_their_family() -> None:
     assert said(There(16, "g5.xlarge", "c5.large"), instance={"name": "g4dn.xlarge"}) == []
 
 
+def test_instances_that_are_stopped_do_not_count() -> None:
+    assert said(There(6, stopped="c5.large", stopping="m5.large")) == []
+
+
 def test_vcpus_of_types_that_the_catalogue_lacks_are_asked_for() -> None:
     assert "c99.large" not in aws_instances()
     (finding,) = said(There(13, "c99.large"))
     assert isinstance(finding, str)
     assert "6 vCPUs are needed and 8 are in use" in finding
+
+
+def test_each_quota_is_asked_for_once() -> None:
+    account = There(1000)
+    assert said(account, instance={"name": "m5.large"}, io_instance={"name": "c5.large"}) == []
+    assert account.asked == ["L-1216C47A", "L-7A658B76"]
+
+
+def test_a_family_whose_quota_is_not_known_is_said_to_be() -> None:
+    (found,) = said(There(1000), instance={"name": "hpc7a.12xlarge"}, cloud={"spot": True})
+    assert found == Unknown("the quota of this family is not known: hpc7a (spot)")

@@ -16,6 +16,7 @@ from wavetank.cluster.clouds import bill
 from wavetank.cluster.clouds.price import estimate, price_table
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
+from wavetank.cost.prices import load_prices
 
 
 def spec_of(name: str, provider: str = "aws", region: str = "us-east-1") -> ClusterSpec:
@@ -46,6 +47,25 @@ def test_of_clusters_of_a_cloud_their_own_price_is_said_and_no_other() -> None:
     assert said == (
         f"its instances cost about {known.per_h:.2f} USD, and {known.at_most} USD at most until they end themselves"
     )
+
+
+def test_beside_them_the_rest_is_priced_as_if_it_were_rented() -> None:
+    specs = [spec_of("lab"), spec_of("here", "local")]
+    prices = load_prices("papers-2016")
+    first, second = cost_words(specs, ahead_of({"lab": "9.99", "here": "0.25"}), prices)
+    assert first.startswith("instances of lab cost about ")
+    assert second == f"the rest on rented instances would cost 0.25 {prices.currency}"
+
+
+def test_without_a_cluster_of_a_cloud_all_is_as_if_it_were_rented() -> None:
+    prices = load_prices("papers-2016")
+    (said,) = cost_words([spec_of("here", "local")], ahead_of({"here": "0.25"}), prices)
+    assert said == f"the same on rented instances would cost 0.25 {prices.currency}"
+    assert list(cost_words([spec_of("here", "local")], ahead_of({"here": "0.25"}), None)) == []
+
+
+def test_what_has_nothing_left_to_measure_costs_nothing_more() -> None:
+    assert list(cost_words([spec_of("lab")], ahead_of({}), load_prices("papers-2016"))) == []
 
 
 def test_without_a_price_there_is_no_amount_and_the_reason_is_said() -> None:

@@ -166,11 +166,30 @@ def test_groups_that_are_busy_for_good_are_an_error(
     assert not (tmp_path / "memory" / "wavetank").exists()
 
 
+def test_the_cache_of_a_node_is_its_files_pages(tmp_path: Path) -> None:
+    group = NodeGroup("c1", machine(tmp_path, "v1"))
+    (tmp_path / "memory" / "c1").mkdir()
+    # memory.stat of version 1 counts the group alone, then with those below it
+    (tmp_path / "memory" / "c1" / "memory.stat").write_text(
+        "cache 9\nactive_file 1\ninactive_file 2\ntotal_active_file 4096\ntotal_inactive_file 8192\n"
+    )
+    assert group.cached_bytes() == 4096 + 8192
+    (tmp_path / "memory" / "c1" / "memory.usage_in_bytes").write_text("20480\n")
+    assert group.used_bytes() == 20480 - 4096 - 8192
+
+
 def test_rates_are_sent_to_tc_in_bits_with_a_burst_for_a_250_hz_kernel() -> None:
     # 125 MB/s = 1 Gbit/s; a 250th of a second of it is 500,000 bytes; 1 MB/s gets the least, 64 KiB
     lines = network.shape({"eth0": 125_000_000, "p1": 1_000_000}).splitlines()
     assert "dev eth0 root tbf rate 1000000000bit burst 500000" in lines[0]
     assert "dev p1 root tbf rate 8000000bit burst 65536" in lines[1]
+
+
+def test_every_node_gets_a_link_and_an_address_of_its_own() -> None:
+    lines = network.switch_links([41, 42])
+    assert "peer name eth0 mtu 9000 netns 41" in lines
+    assert "link set p1 master switch up" in lines
+    assert len({network.address_of(i) for i in range(132)} | {network.SWITCH_ADDRESS}) == 133
 
 
 class Listed(list[os.DirEntry[str]]):

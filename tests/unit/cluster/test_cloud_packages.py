@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from wavetank.cluster.clouds.packages import (
+    TOOLS_ON_AMAZON_LINUX,
     modules_of_node,
     needs_of_hosts,
     package_problems,
     packages_of_node,
+    preparations_of_node,
     starts_services,
+    tools_unknown,
 )
 from wavetank.cluster.spec import ClusterSpec
 
@@ -117,6 +121,21 @@ def test_what_no_known_image_can_serve_is_refused_and_left_to_an_image_of_ones_o
     assert package_problems(spec(file_system, "ami-0123456789abcdef0", io=io)) == []
 
 
+def test_a_given_package_of_orangefs_does_on_images_that_can_install_it(tmp_path: Path) -> None:
+    def problems(name: str, image: str) -> list[str]:
+        package = tmp_path / name
+        package.touch()
+        asked = {"kind": "orangefs", "prefix": "/opt/orangefs", "package": str(package)}
+        return package_problems(spec(asked, image))
+
+    assert (
+        problems("orangefs.deb", "debian-12") == problems("orangefs.tar.gz", "ubuntu-24.04") == []
+    )
+    assert problems("orangefs.tar.gz", "amazon-linux-2023") == []
+    (finding,) = problems("orangefs.deb", "amazon-linux-2023")
+    assert "amazon-linux-2023 has no dpkg: give a .tar.gz" in finding
+
+
 def test_an_image_of_ones_own_gets_nothing_and_must_have_what_cannot_be_done_without() -> None:
     asked = spec({"kind": "nfs"}, "ami-0123456789abcdef0")
     assert given(asked, "io1") == given(asked, "c1") == set()
@@ -126,7 +145,68 @@ def test_an_image_of_ones_own_gets_nothing_and_must_have_what_cannot_be_done_wit
     assert "ganesha.nfsd" in needs_of_hosts(asked)["io1"].programs
 
 
+def test_hosts_of_a_known_image_are_asked_for_all_that_they_were_given() -> None:
+    needs = needs_of_hosts(spec(KERNEL))
+    assert set(needs["c1"].programs) == {"mount.nfs"}
+    assert set(needs["io1"].programs) == {"exportfs", "rpc.nfsd", "rpc.mountd"}
+    assert set(needs["io1"].files) == {"/proc/fs/nfs/exports"}
+
+
 def test_a_cluster_without_servers_gets_what_every_node_has() -> None:
     asked = spec({"kind": "none"}, io=0)
     assert given(asked, "c1") == EVERY
     assert given(spec({"kind": "none"}, "amazon-linux-2023", io=0), "c1") == ON_AMAZON
+
+
+def test_the_lustre_client_comes_from_amazon_by_the_images_own_way() -> None:
+    ubuntu = spec({"kind": "fsx-lustre"}, "ubuntu-24.04", io=0)
+    assert given(ubuntu, "c1") == EVERY  # its module is in a repository of Amazon's
+    (text,) = preparations_of_node(ubuntu, "c1")
+    assert 'apt-get install -y "lustre-client-modules-$(uname -r)"' in text and "noble" in text
+    amazon = spec({"kind": "fsx-lustre"}, "amazon-linux-2023", io=0)
+    assert given(amazon, "c1") == ON_AMAZON | {"lustre-client"}
+    assert preparations_of_node(amazon, "c1") == (TOOLS_ON_AMAZON_LINUX,)
+    assert package_problems(ubuntu) == package_problems(amazon) == []
+    (finding,) = package_problems(spec({"kind": "fsx-lustre"}, "debian-12", io=0))
+    assert "no Lustre client for Debian" in finding and "take ubuntu-24.04" in finding
+    own = spec({"kind": "fsx-lustre"}, "ami-0123456789abcdef0", io=0)
+    assert package_problems(own) == [] and preparations_of_node(own, "c1") == ()
+    assert set(needs_of_hosts(own)["c1"].programs) == {"mount.lustre", "lfs"}
+
+
+@pytest.mark.parametrize(
+    ("image", "plain", "tls"),
+    [
+        ("debian-12", EVERY | {"nfs-common"}, {"stunnel4"}),
+        ("ubuntu-24.04", EVERY | {"nfs-common"}, {"stunnel4"}),
+        ("amazon-linux-2023", ON_AMAZON | {"nfs-utils"}, {"stunnel"}),
+    ],
+)
+def test_efs_takes_the_kernels_client_and_stunnel_for_tls(
+    image: str, plain: set[str], tls: set[str]
+) -> None:
+    assert given(spec({"kind": "efs"}, image, io=0), "c1") == plain
+    assert given(spec({"kind": "efs", "tls": True}, image, io=0), "c1") == plain | tls
+
+
+@pytest.mark.parametrize("image", ["debian-12", "ubuntu-24.04"])
+def test_instances_that_get_what_measures_have_it(image: str) -> None:
+    assert tools_unknown(spec({"kind": "nfs"}, image)) == []
+
+
+def test_what_measures_is_said_to_be_unknown_where_it_could_not_be_tried() -> None:
+    (said,) = tools_unknown(spec(KERNEL, "amazon-linux-2023"))
+    assert "fio and iperf3 is not known before an instance runs: its instances are given" in said
+    (said,) = tools_unknown(spec(KERNEL, "ami-0123456789abcdef0"))
+    assert "an image of your own must have them, and 'up' says what each lacks" in said
+
+
+def test_amazon_linux_tries_what_measures_one_by_one_and_comes_up_without(tmp_path: Path) -> None:
+    asked = spec(KERNEL, "amazon-linux-2023")
+    assert preparations_of_node(asked, "c1") == preparations_of_node(asked, "io1")
+    (text,) = preparations_of_node(asked, "c1")
+    dnf = tmp_path / "dnf"
+    dnf.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/said\n[ "$3" != fio ]\n')
+    dnf.chmod(0o755)
+    subprocess.run(["sh", "-ec", text], env={"PATH": f"{tmp_path}:/usr/bin:/bin"}, check=True)
+    assert (tmp_path / "said").read_text() == "install -y fio\ninstall -y iperf3\n"

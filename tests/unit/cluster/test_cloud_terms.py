@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pydantic import ValidationError
 
 from wavetank.cluster.clouds.packages import packages_of_node
 from wavetank.cluster.clouds.price import estimate, over_budget, price_table
+from wavetank.cluster.notes import notes
 from wavetank.cluster.spec import ClusterSpec
 
 CLOUD = {"region": "us-east-1", "ttl": "2 h", "budget": "5 USD"}
@@ -81,6 +83,14 @@ def test_a_cloud_and_its_terms_go_together() -> None:
         spec(provider="null")
 
 
+def test_the_same_file_is_emulated_with_the_same_limits_by_provider_local() -> None:
+    emulated, made = spec(provider="local"), spec()
+    assert emulated.instance == made.instance
+    assert made.instance.vcpus == 2
+    assert made.instance.memory == 4 * 2**30
+    assert "no limit that is written for c5.large is emulated" in notes(made)[0]
+
+
 def test_terms_are_the_same_after_writing_and_reading_them() -> None:
     found = spec({**CLOUD, "budget": "2.50 USD", "ssh_from": "192.0.2.7/24"})
     assert ClusterSpec.model_validate_json(found.model_dump_json()) == found
@@ -141,3 +151,28 @@ def test_bought_operations_and_other_volumes_are_in_the_price() -> None:
     # 3000 IOPS beyond those included, at 0.005 USD a month each
     more = estimate(faster, price_table(faster.cloud)).per_h - plain  # type: ignore[arg-type]
     assert round(more, 12) == round(3000 * Decimal("0.005") / 730, 12)
+
+
+def test_the_table_of_another_region_in_the_documentation_is_one(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "a-campaign-on-aws.md"
+    text = page.read_text().partition("### Another region")[2].partition("```yaml\n")[2]
+    table = tmp_path / "ireland.yaml"
+    table.write_text(text.partition("```")[0])
+    elsewhere = {**CLOUD, "region": "eu-west-1", "prices": str(table)}
+    assert over_budget(spec(elsewhere)) == []
+    faster = {"on": "ebs", "size": "20 GiB", "iops": 6000, "throughput": "250 MiB/s"}
+    assert over_budget(spec(elsewhere, storage=faster)) == []
+    (finding,) = over_budget(spec(elsewhere, instance={"name": "c5.xlarge"}))
+    assert "my-eu-west-1" in finding and "c5.xlarge" in finding
+    (finding,) = over_budget(spec({**elsewhere, "region": "eu-west-2"}))
+    assert "is of eu-west-1" in finding and "eu-west-2" in finding
+
+
+def test_a_table_of_ones_own_is_taken(tmp_path: Path) -> None:
+    table = tmp_path / "mine.yaml"
+    table.write_text(
+        "{name: mine, date: 2026-11-01, source: me, region: eu-west-1, currency: USD, billing: {rule: per-second}, "
+        "instances: {c5.large: '1'}, storage: {ebs-gp3: {per_gb_month: '0.1', included_iops: 3000, included_mib_per_s: 125}}}"
+    )
+    (finding,) = over_budget(spec({**CLOUD, "region": "eu-west-1", "prices": str(table)}))
+    assert "price table mine" in finding  # 3 USD an hour for more than two hours

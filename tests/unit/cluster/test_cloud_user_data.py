@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from wavetank.cluster.clouds.cloud import Keys
-from wavetank.cluster.clouds.user_data import DataDisks, user_data
+from wavetank.cluster.clouds.user_data import DataDisks, modules_of, packages_of, user_data
 
 KEYS = Keys("ssh-ed25519 AAAA user", "PRIVATE\nKEY\n", "ssh-ed25519 BBBB")
 NOW = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)
@@ -165,6 +165,21 @@ def test_a_server_tells_a_volume_by_its_serial_number_from_its_own_disk_and_a_co
     done = run(DataDisks(1, own, "xfs", by_serial=True).script(), tmp_path, programs)
     assert done.returncode == 0, done.stderr
     assert said(tmp_path)[-2:] == [f"mkfs.xfs -f /dev/{device}", f"mount /dev/{device} /storage"]
+
+
+def test_packages_are_those_that_remedies_name() -> None:
+    remedies = [
+        "apt-get install nfs-ganesha nfs-ganesha-vfs",
+        "modprobe fuse",
+        "apt-get install attr, then 'make setup'",
+    ]
+    assert packages_of(remedies) == ("nfs-ganesha", "nfs-ganesha-vfs", "attr")
+
+
+def test_modules_are_those_that_remedies_name() -> None:
+    assert modules_of(
+        ["modprobe nfsd", "apt-get install attr", "modprobe nfsd", "modprobe fuse"]
+    ) == ("nfsd", "fuse")
 
 
 def test_packages_start_no_services_until_the_node_is_ready_and_the_end_is_still_first(

@@ -39,6 +39,13 @@ def findings(tmp_path: Path, body: dict[str, Any]) -> str:
     return str(caught.value)
 
 
+def test_nodes_are_named_by_what_they_do() -> None:
+    spec = ClusterSpec.model_validate(GOOD)
+    assert spec.node_names() == ("c1", "c2", "io1", "io2", "io3", "h1")
+    assert spec.compute_names() == ("c1", "c2")
+    assert spec.server_names() == ("io1", "io2", "io3")  # the default: all I/O nodes
+
+
 @pytest.mark.parametrize(
     ("file_system", "servers"),
     [
@@ -53,6 +60,11 @@ def test_data_servers_are_placed_as_asked(
 ) -> None:
     body = changed(file_system={"kind": "glusterfs", **file_system})
     assert ClusterSpec.model_validate(body).server_names() == servers
+
+
+def test_without_data_servers_the_compute_nodes_have_the_disks() -> None:
+    spec = ClusterSpec.model_validate(changed(file_system={"kind": "none"}))
+    assert spec.storage_names() == ("c1", "c2")
 
 
 def test_all_findings_are_given_at_once_with_their_places(tmp_path: Path) -> None:
@@ -137,6 +149,14 @@ def test_the_hash_stays_when_a_later_version_has_more_keys() -> None:
 def test_the_hash_is_the_same_when_a_default_is_written_down() -> None:
     written = changed(provider="local", scale=1.0, storage__local_file_system="xfs")
     assert ClusterSpec.model_validate(written).sha256() == ClusterSpec.model_validate(GOOD).sha256()
+
+
+def test_the_hash_does_not_hang_on_the_order_of_options() -> None:
+    one, other = (
+        ClusterSpec.model_validate(changed(file_system__options=options))
+        for options in ({"a": 1, "b": 2}, {"b": 2, "a": 1})
+    )
+    assert one.sha256() == other.sha256()
 
 
 def test_an_unknown_driver_is_refused_with_the_names_that_there_are() -> None:
@@ -275,3 +295,8 @@ def test_the_environment_of_ranks_is_what_the_mpi_key_says() -> None:
 @pytest.mark.parametrize("mount", ["/usr", "/proc", "/dev/shm/x", "/storage", "/var/", "//etc"])
 def test_a_mount_that_would_cover_what_nodes_need_is_refused(mount: str, tmp_path: Path) -> None:
     assert "would cover what nodes need" in findings(tmp_path, changed(file_system__mount=mount))
+
+
+@pytest.mark.parametrize("mount", ["/wavetank", "/mnt/pfs", "/home/user/lab"])
+def test_a_mount_of_its_own_is_fine(mount: str) -> None:
+    assert ClusterSpec.model_validate(changed(file_system__mount=mount)).file_system.mount == mount

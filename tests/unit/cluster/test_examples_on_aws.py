@@ -13,6 +13,7 @@ from wavetank.campaign.spec import read_campaign
 from wavetank.cli.main import cli
 from wavetank.cluster.clouds.packages import package_problems
 from wavetank.cluster.clouds.price import estimate, over_budget, price_table
+from wavetank.cluster.instance_types import aws_instances
 from wavetank.cluster.spec import ClusterSpec, read_spec
 
 ROOT = Path(__file__).parents[3]
@@ -43,6 +44,28 @@ def test_plan_prints_the_price_without_an_account(file: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "Within the budget" in done.output
     assert str(terms_price(read_spec(file))) in done.output
+
+
+def test_every_node_of_the_files_does_something() -> None:
+    for file in FILES:
+        spec = read_spec(file)
+        working = {*spec.compute_names(), *spec.server_names(), *spec.metadata_names()}
+        assert working == set(spec.node_names()), file.name
+
+
+def test_the_instances_are_as_the_tutorial_describes_them() -> None:
+    old, new = aws_instances()["c3.2xlarge"], aws_instances()["c6id.2xlarge"]
+    assert {read_spec(file).instance.name for file in FILES} == {new.name}
+    table = price_table(read_spec(FILES[0]).cloud)  # type: ignore[arg-type]
+    assert (
+        f"{table.instances[new.name]} USD an hour (c3.2xlarge: {table.instances[old.name]})"
+        in TUTORIAL
+    )
+    for each, disks in ((old, "2 x 80 GB SSD"), (new, "474 GB SSD")):
+        assert each.vcpus == 8
+        assert (
+            f'{each.memory_bytes // 2**30} GiB, {disks}, network "{each.network_text}"' in TUTORIAL
+        )
 
 
 def test_the_campaign_names_these_clusters_and_a_model_that_is_there() -> None:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from wavetank.cluster.guests import hypervisors, initramfs, qemu, qemu_kernels, uml
-from wavetank.cluster.guests.guest import Guest, GuestDisk, init_script
+from wavetank.cluster.guests.guest import Guest, GuestDisk, init_script, node_links
 from wavetank.cluster.guests.hypervisors import Choice, against_kvm, choose
 from wavetank.cluster.guests.nodes import GuestNodes
 from wavetank.cluster.namespaces.nodes import LocalNodes
@@ -37,6 +38,16 @@ def test_a_user_mode_guest_has_its_memory_disks_and_devices_in_order() -> None:
     assert {"mem=384M", "rootfstype=hostfs", "ubd0=/dev/loop7", "ubd1=/dev/loop9"} < set(words)
     assert [word.partition(":")[0] for word in words if "transport=tap" in word] == ["vec0", "vec1"]
     assert list(machine.devices(GUEST)) == ["/dev/ubda", "/dev/ubdb"]
+
+
+def test_a_volume_is_the_last_disk_and_is_not_mounted_while_its_guest_boots() -> None:
+    guest, machine = replace(GUEST, volume_bytes=2**30), uml.UserModeLinux()
+    assert "ubd2=/etc/wavetank-guest/volume" in machine.command(guest)
+    assert list(machine.devices(guest)) == ["/dev/ubda", "/dev/ubdb", "/dev/ubdc"]
+    lines = init_script(guest, machine.devices(guest), "/node").splitlines()
+    assert [line for line in lines if "ubdc" in line] == [
+        "do_or_end ln -s /dev/ubdc /run/wavetank-volume"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -88,6 +99,23 @@ def test_process_1_is_told_its_name_devices_disks_and_the_agent_last() -> None:
     assert "sysrq-trigger" in script
 
 
+def test_guests_of_a_cluster_have_hardware_addresses_of_their_own() -> None:
+    macs = {
+        mac
+        for position in range(128)
+        for guest in [Guest("x", position, "", 0, 1, (), ())]
+        for mac in (guest.mac, guest.control_mac)
+    }
+    assert len(macs) == 256
+
+
+def test_the_nodes_address_goes_to_the_guest() -> None:
+    links = node_links().splitlines()
+    assert links[0] == "address flush dev eth0"
+    assert "link set eth0 master guest" in links
+    assert any(line.startswith("link set tap0") and "master guest" in line for line in links)
+
+
 def test_the_best_hypervisor_is_taken_and_what_was_passed_over_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -106,6 +134,12 @@ def test_kvm_that_is_missing_or_of_another_kind_is_refused_with_what_to_do(tmp_p
     assert "modprobe" in str(against_kvm(tmp_path / "no-kvm"))
     (tmp_path / "file").touch()
     assert "does not answer" in str(against_kvm(tmp_path / "file"))
+
+
+@pytest.mark.parametrize("changes", [{"provider": "local"}, {"hypervisor": "xen"}])
+def test_a_hypervisor_is_of_guests_and_one_that_there_is(changes: dict[str, str]) -> None:
+    with pytest.raises(ValidationError, match="hypervisor"):
+        ClusterSpec.model_validate({**SPEC, "hypervisor": "uml", **changes})
 
 
 def test_guests_have_the_catalogues_limits_and_temporary_disks() -> None:
@@ -144,6 +178,25 @@ def modules(folder: Path, dependencies: str, built_in: str = "") -> Path:
     return folder
 
 
+def a_kernel(root: Path, release: str, dependencies: str) -> None:
+    (root / "boot").mkdir(parents=True, exist_ok=True)
+    (root / "lib/modules").mkdir(parents=True, exist_ok=True)
+    (root / "boot" / f"vmlinuz-{release}").touch()
+    modules(root / "lib/modules" / release, dependencies)
+
+
+def test_kernels_without_9p_are_passed_over_and_those_unpacked_for_guests_come_last(
+    tmp_path: Path,
+) -> None:
+    here, unpacked = tmp_path / "here", tmp_path / "unpacked"
+    a_kernel(here, "6.9-a", "k/9pnet_virtio.ko:\n")
+    a_kernel(here, "6.9-cloud", "k/xfs.ko:\n")
+    (here / "boot/vmlinuz-without-modules").touch()
+    a_kernel(unpacked, "6.1-b", "k/9pnet_virtio.ko:\n")
+    found = qemu_kernels.kernels((here, unpacked, tmp_path / "none"))
+    assert [kernel.modules.name for kernel in found] == ["6.9-a", "6.1-b"]
+
+
 def image_of(payload: bytes) -> bytes:
     """A kernel image with one setup sector of its own, and its payload 100 bytes behind them."""
     head = bytearray(2 * 512 + 100)
@@ -178,6 +231,26 @@ def test_an_image_that_is_none_or_damaged_is_refused(
     with pytest.raises(ProviderError, match=said):
         qemu_kernels.unpacked(tmp_path / "vmlinuz", tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
+
+
+def test_modules_are_loaded_after_what_they_need_and_once(tmp_path: Path) -> None:
+    folder = modules(
+        tmp_path / "6.1",
+        "k/virtio-net.ko: k/failover.ko k/virtio.ko\nk/failover.ko:\nk/virtio.ko:\nk/9p.ko: k/9pnet.ko k/base.ko\n"
+        "k/9pnet.ko: k/base.ko\nk/base.ko:\n",
+        "kernel/virtio_blk.ko\n",
+    )
+    order = initramfs.load_order(folder, ("virtio_net", "virtio_blk", "9p"))
+    assert [path.name for path in order] == [
+        "virtio.ko", "failover.ko", "virtio-net.ko", "base.ko", "9pnet.ko", "9p.ko"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "said"), [("", "no module 9p"), ("k/9p.ko.xz:\n", "packed")]
+)
+def test_a_kernel_without_a_module_is_refused(tmp_path: Path, dependencies: str, said: str) -> None:
+    with pytest.raises(ProviderError, match=said):
+        initramfs.load_order(modules(tmp_path / "6.1", dependencies), ("9p",))
 
 
 @pytest.mark.skipif(shutil.which("busybox") is None, reason="busybox is not installed")

@@ -13,6 +13,7 @@ from wavetank.cluster.notes import notes
 from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.state import ClusterState, this_process
 from wavetank.document import HostFacts, provenance
+from wavetank.errors import SpecError
 
 # c5.large as EC2's DescribeInstanceTypes has it: 2 vCPUs, 4 GiB, 0.75 Gbit/s baseline, EBS 650 Mbit/s and 4000 IOPS
 C5_LARGE = {
@@ -50,6 +51,12 @@ def test_a_name_alone_has_the_limits_of_the_catalogue() -> None:
     assert limits(cluster(Instance(name="c5.large")).instance) == C5_LARGE
 
 
+def test_the_io_instance_has_those_of_its_own_name() -> None:
+    spec = cluster({"name": "c5.large"}, io_instance={"name": "c5.xlarge"})
+    assert spec.instance_of("io1").vcpus == 4
+    assert spec.instance_of("c1").vcpus == 2
+
+
 @pytest.mark.parametrize(
     ("key", "value", "read"),
     [("vcpus", 1, 1), ("memory", "1 GiB", 2**30), ("network", "1 Gbit/s", 125_000_000)],
@@ -70,6 +77,25 @@ def test_no_limit_can_be_written(word: str | None, tmp_path: Path) -> None:
     body["instance"] = {"name": "c5.large", "network": word, "disk_read": word}
     file.write_text(yaml.safe_dump(body))
     assert limits(read_spec(file).instance) == {**C5_LARGE, **NO_DISK, "network": None}
+
+
+def test_other_words_are_no_limits() -> None:
+    with pytest.raises(ValueError, match="not a rate"):
+        cluster({"name": "c5.large", "network": "unlimited"})
+
+
+def test_a_name_that_the_catalogue_does_not_have_keeps_what_is_written() -> None:
+    found = limits(cluster({"name": "on-premises", "vcpus": 16}).instance)
+    assert found == {"vcpus": 16, "memory": 2 * 2**30, "network": None, **NO_DISK}
+
+
+@pytest.mark.parametrize("provider", ["null", "ssh"])
+def test_hosts_that_are_as_they_are_get_no_limits(provider: str) -> None:
+    ssh = {"hosts": {"c1": "h"}, "user": "u", "identity_file": "/k", "known_hosts": "/h"}
+    more = {"ssh": ssh} if provider == "ssh" else {}
+    fs = {"kind": "existing", "path": "/tmp"}
+    spec = cluster({"name": "c5.large"}, provider=provider, nodes={"compute": 1}, file_system=fs, **more)  # fmt: skip
+    assert spec.instance.network is None
 
 
 def test_a_cluster_that_is_up_keeps_the_limits_that_it_came_up_with(tmp_path: Path) -> None:
@@ -95,6 +121,16 @@ def test_notes_name_the_catalogue_s_limits_and_what_is_not_emulated() -> None:
         assert words in note
 
 
+def test_notes_say_what_the_catalogue_does_not_know() -> None:
+    (disk, local) = notes(cluster({"name": "c3.large"}), LARGE)
+    assert "no limit of its disk, which the catalogue does not know" in disk
+    assert "2 x 16 GB of local disks" in local
+    (unknown,) = notes(cluster({"name": "c5.lage"}), LARGE)
+    assert "no limit of network and disk" in unknown
+    assert "misspelt: c5.large" in unknown
+    assert any("CPU credits" in note for note in notes(cluster({"name": "t3.large"}), LARGE))
+
+
 def test_limits_that_the_machine_cannot_hold_are_said() -> None:
     found = "\n".join(notes(cluster({"name": "c5.9xlarge"}), SMALL))  # 72 GiB, 36 vCPUs, 12 Gbit/s
     assert "memory 72.0 GiB of c5.9xlarge is more than the 24.0 GiB of this machine" in found
@@ -106,3 +142,11 @@ def test_limits_that_the_machine_cannot_hold_are_said() -> None:
     # three nodes of 15 GiB on a machine of 24 GiB
     together = "\n".join(notes(cluster({"name": "c3.2xlarge"}), SMALL))
     assert "45.0 GiB of memory together" in together
+
+
+def test_wrong_keys_are_still_said_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(
+        "name: lab\ninstance: {name: c5.large, netwrok: 1, memory: 1 MiB}\nnodes: {compute: 1, io: 1}\nfile_system: {kind: nfs}\n"
+    )
+    with pytest.raises(SpecError, match="netwrok"):
+        read_spec(tmp_path / "lab.yaml")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from waiting import HANG_S
+from wavetank.cli.doctor import command
 from wavetank.cluster.guests import hypervisors, kvm_probe, qemu
+from wavetank.doctor import examination
+from wavetank.errors import ProviderError
 
 
 class Probe:
@@ -85,6 +89,34 @@ def test_a_failure_that_may_pass_is_said_and_not_kept(probe: Probe, script: str)
     assert "this may pass" in str(probe.of(script))
     assert probe.of("echo 'wavetank: booted'") is None
     assert probe.times == 2
+
+
+def test_what_was_forgotten_is_asked_again(probe: Probe, tmp_path: Path) -> None:
+    assert "use a machine" in str(probe.of("exit 1"))
+    kvm_probe.forget(tmp_path / "cache")
+    assert probe.of("echo 'wavetank: booted'") is None
+    assert probe.times == 2
+    kvm_probe.forget(tmp_path / "no-cache")
+    (tmp_path / "other" / "kvm-probe.json" / "in").mkdir(parents=True)
+    with pytest.raises(ProviderError, match="to ask KVM again"):
+        kvm_probe.forget(tmp_path / "other")
+
+
+def test_the_doctor_forgets_where_it_is_told_to_and_not_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    did: list[str] = []
+    monkeypatch.setattr(kvm_probe, "forget", lambda: did.append("forgot"))
+    monkeypatch.setattr(examination, "examine", lambda: did.append("examined") or [])
+    monkeypatch.setattr(examination, "can_work", lambda _findings: True)
+    for words in ([], ["--again"]):
+        assert CliRunner().invoke(command, words).exit_code == 0
+    assert did == ["examined", "forgot", "examined"]
+
+
+def test_where_nothing_can_be_kept_nothing_is_claimed(probe: Probe, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    assert "is not known" in str(probe.of("echo 'wavetank: booted'"))
 
 
 def test_kvm_that_answers_is_not_taken_where_no_guest_boots(

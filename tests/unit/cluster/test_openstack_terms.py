@@ -110,3 +110,11 @@ def test_prices_of_a_site_in_another_currency_are_taken_by_the_rate_that_it_name
     assert found.currency == plain.currency == "USD"
     assert abs(found.total - plain.total * Decimal("1.25")) < Decimal("1e-9")
     assert found.table.endswith("2026-11-01, 1 EUR = 1.25 USD (2026-11-20, the bank))")
+
+
+def test_the_prices_in_the_how_to_are_taken(tmp_path: Path) -> None:
+    page = Path(__file__).parents[3] / "docs" / "how-to" / "a-university-cloud.md"
+    text = page.read_text().partition("## Prices")[2].partition("```yaml\n")[2].partition("```")[0]
+    file = tmp_path / "prices.yaml"
+    file.write_text(text)
+    assert over_budget(spec_of(cloud={"prices": str(file)})) == []

@@ -15,9 +15,11 @@ from click.testing import CliRunner
 
 from wavetank.cli.main import cli
 from wavetank.cluster.parallelcluster.configuration import (
+    NO_SUBNET,
     Export,
     Place,
     parallelcluster,
+    place_of,
 )
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import CostError, SpecError, UsageError
@@ -157,6 +159,15 @@ def test_the_nfs_server_is_the_head_node_with_its_own_volume() -> None:
     assert "Raid" not in settings
 
 
+def test_volumes_in_a_stripe_are_five_at_most_and_that_is_said() -> None:
+    export = parallelcluster(CLUSTERS["nfs striped"], PLACE)
+    assert shared(CLUSTERS["nfs striped"])["EbsSettings"]["Raid"] == {
+        "Type": 0,
+        "NumberOfVolumes": 5,
+    }
+    assert any("of 8 volumes 5 are left" in note for note in export.notes)
+
+
 def test_lustre_is_fsx_with_its_deployment() -> None:
     assert shared(CLUSTERS["scratch"])["FsxLustreSettings"] == {
         "StorageCapacity": 1200,
@@ -169,6 +180,12 @@ def test_lustre_is_fsx_with_its_deployment() -> None:
         "DeletionPolicy": "Delete",
         "PerUnitStorageThroughput": 250,
     }
+
+
+def test_throughput_of_efs_is_asked_for_where_that_can_be() -> None:
+    assert shared(CLUSTERS["efs provisioned"])["EfsSettings"]["ProvisionedThroughput"] == 1024
+    assert shared(CLUSTERS["efs bursting"])["EfsSettings"]["ThroughputMode"] == "bursting"
+    assert any("elastic" in note for note in parallelcluster(CLUSTERS["efs"], PLACE).notes)
 
 
 @pytest.mark.parametrize(
@@ -189,6 +206,44 @@ def test_what_cannot_be_expressed_is_in_the_comments(name: str, said: str) -> No
     assert any(said in note for note in export.notes), export.notes
     comments = [line for line in export.text.splitlines() if line.startswith("# - ")]
     assert comments == [f"# - {note}" for note in export.notes]
+
+
+def test_settings_without_a_key_are_named_each() -> None:
+    spec = cluster(
+        {"kind": "nfs", "options": {"Attr_Expiration_Time": 60}, "mount_options": {"nconnect": 4}},
+        scale=4,
+        mpi={"hints": {"cb_nodes": 2}},
+        mapping="2PxCN",
+    )
+    said = "\n".join(parallelcluster(spec, PLACE).notes)
+    for part in ("Attr_Expiration_Time=60", "nconnect=4", "scale 4", "cb_nodes=2", "2PxCN", "xfs"):
+        assert part in said
+
+
+def test_servers_of_their_own_are_a_queue() -> None:
+    queues = body_of(parallelcluster(CLUSTERS["orangefs on own disks"], PLACE))["Scheduling"]
+    compute, io = queues["SlurmQueues"]
+    assert io["ComputeResources"][0]["InstanceType"] == "i3.4xlarge"
+    assert io["ComputeResources"][0]["MinCount"] == 2
+    assert io["ComputeSettings"]["LocalStorage"] == {"EphemeralVolume": {"MountDir": "/storage"}}
+    assert "ComputeSettings" not in compute  # c5.large has no disks of its own for /scratch
+
+
+def test_the_key_cloud_says_where_and_on_which_terms() -> None:
+    spec = CLUSTERS["in a cloud"]
+    assert place_of(spec) == Place("eu-west-1", "subnet-0123456789abcdef0", None, "ubuntu2404")
+    assert place_of(cluster()) == Place("us-east-1")
+    export = parallelcluster(spec, place_of(spec))
+    body = body_of(export)
+    assert body["HeadNode"]["Ssh"] == {"AllowedIps": "192.0.2.0/24"}
+    assert {queue["CapacityType"] for queue in body["Scheduling"]["SlurmQueues"]} == {"SPOT"}
+    assert any(note.startswith("ttl and budget") for note in export.notes)
+
+
+def test_a_subnet_that_was_not_given_has_to_be_replaced() -> None:
+    export = parallelcluster(CLUSTERS["nfs"], Place("us-east-1"))
+    assert NO_SUBNET in export.text
+    assert any(f"replace {NO_SUBNET}" in note for note in export.notes)
 
 
 def test_what_cannot_be_a_cluster_of_aws_is_refused() -> None:

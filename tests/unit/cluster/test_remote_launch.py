@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from hosts_of_this_machine import make_cluster, make_ssh
 
 from waiting import HANG_S, until
-from wavetank.cluster.remote.launching import launcher_prefix
+from wavetank.cluster.remote import launch
+from wavetank.cluster.remote.launching import launcher_prefix, remote_shell
 from wavetank.cluster.state import ClusterDirectory
 from wavetank.job import SCRATCH, Job, Placement
 from wavetank.launchers.none import NoLauncher
@@ -107,3 +109,14 @@ def test_asked_to_end_it_ends_what_runs_on_the_host(tmp_path: Path, number: int)
     assert process.wait(HANG_S) == 128 + number
     assert not Path(f"/proc/{int(pid_file.read_text())}").exists()
     assert list((tmp_path / "home" / "launch").iterdir()) == []
+
+
+def test_a_cluster_that_cannot_launch_says_what_to_do(tmp_path: Path) -> None:
+    done = run([sys.executable, "-m", launch.__name__, str(tmp_path), str(tmp_path), "true"])
+    assert done.returncode == 1
+    assert "take it down, and bring it up again" in done.stderr
+
+
+def test_hosts_reach_each_other_by_sudo_where_all_commands_go_by_it() -> None:
+    assert remote_shell("/h", sudo=True) == ("/h/launch/remote-shell",)
+    assert remote_shell("/h", sudo=False) == ("ssh", "-F", "/h/launch/ssh_config")

@@ -82,6 +82,12 @@ def test_hosts_behind_another_one_are_reached_by_it_and_its_key_is_checked_too(
     assert "Port 22" in lines_of(configuration(spec(tmp_path, jump="bob@gate")).split("\n\n")[0])
 
 
+def test_a_host_that_is_the_jump_host_itself_is_reached_without_a_detour(tmp_path: Path) -> None:
+    _, first, second = configuration(spec(tmp_path, jump="alice@10.0.0.2")).split("\n\n")
+    assert "ProxyJump jump" in lines_of(first)
+    assert "ProxyJump" not in second
+
+
 def test_all_hosts_share_one_connection_to_the_jump_host(tmp_path: Path) -> None:
     asked = spec(tmp_path, jump="alice@gate")
     alone = configuration(asked, jump_sockets=tmp_path)

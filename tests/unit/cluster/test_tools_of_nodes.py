@@ -60,6 +60,10 @@ def test_instances_are_known_by_their_image_before_there_are_any() -> None:
     assert "program: fio" not in checked(HOSTS.format(provider="aws", more=debian))
 
 
+def test_nodes_of_this_machine_have_its_programs_and_no_note() -> None:
+    assert "do without" not in checked(HOSTS.format(provider="local", more="scale: 1"))
+
+
 @pytest.mark.parametrize(
     ("throughput", "moved"), [("elastic", True), ("bursting", False), ("10 MiB/s", False)]
 )
@@ -78,6 +82,12 @@ def test_the_plan_says_how_much_is_stored_and_moved_for_the_price_of_efs(
     # of the table of an hour
     assert ("for each GB read and" in said) == moved
     assert "a program that stores or moves more costs more than this" in said
+
+
+def test_the_plan_says_nothing_of_efs_for_what_stores_otherwise() -> None:
+    Path("lab.yaml").write_text(HOSTS.format(provider="aws", more=CLOUD.format(image="debian-12", reaper="none")))  # fmt: skip
+    said = CliRunner().invoke(cli, ["cluster", "plan", "lab.yaml"]).output
+    assert "with a margin of 10 min; without" in " ".join(said.split()) and "efs" not in said
 
 
 def test_the_plan_of_a_file_for_a_cloud_shows_what_emulates_it_beside_it_by_either_provider() -> (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from wavetank.cluster import deploy
 from wavetank.cluster.components import Storage
 from wavetank.cluster.devices import device_paths
 from wavetank.cluster.notes import notes
-from wavetank.cluster.spec import ClusterSpec
+from wavetank.cluster.spec import ClusterSpec, read_spec
 from wavetank.cluster.volumes import volume_rates
 from wavetank.document import HostFacts
+from wavetank.errors import SpecError
 
 LARGE = HostFacts(hostname="h", kernel="6.1", machine="x86_64", cpu_model=None, n_cpus=128, memory_bytes=2**40)  # fmt: skip
 MIB = 2**20
@@ -106,6 +108,24 @@ def test_devices_share_what_the_instance_has_in_equal_parts() -> None:
     assert rates["write_iops"] == 1000  # 4000 of the instance, of a volume's 3000
 
 
+def test_a_limit_that_is_written_wins() -> None:
+    spec = cluster({"on": "ebs", "read": "10 MB/s"})
+    assert spec.disk_rates("io1", spec.storage)["read"] == 10_000_000
+
+
+def test_disks_of_the_instance_have_no_limit_of_volumes() -> None:
+    spec = cluster({"on": "instance"}, "i3.large")
+    assert spec.disk_rates("io1", spec.storage) == {}
+    spec = cluster({"on": "instance", "read": "400 MB/s"}, "i3.large")
+    assert spec.disk_rates("io1", spec.storage) == {"read": 400_000_000}
+
+
+def test_without_the_new_keys_a_specification_is_what_it_was() -> None:
+    assert (
+        cluster({}).sha256() == "ba0419dd1670220f00fb62d5672e3aca6860c1180b514e33ef5e0f092eae2128"
+    )
+
+
 def test_notes_say_what_of_devices_is_emulated() -> None:
     def said(spec: ClusterSpec) -> str:
         return "\n".join(notes(spec, LARGE))
@@ -118,6 +138,21 @@ def test_notes_say_what_of_devices_is_emulated() -> None:
     assert "reads and writes have that limit each" in on_volumes
     assert "equal parts" in on_volumes
     assert "volume" not in said(cluster({}, "our-node"))
+
+
+def test_on_is_a_key_in_a_file_as_it_is_written(tmp_path: Path) -> None:
+    # in YAML 1.1 the bare word is a boolean
+    text = (
+        "name: lab\ninstance: {name: c5.large}\nnodes: {compute: 1, io: 1}\nfile_system: {kind: glusterfs, "
+        "options: {cluster.eager-lock: on}}\nstorage: {on: ebs}\n"
+    )
+    (tmp_path / "lab.yaml").write_text(text)
+    spec = read_spec(tmp_path / "lab.yaml")
+    assert spec.storage.on == "ebs"
+    assert spec.file_system.options == {"cluster.eager-lock": True}
+    (tmp_path / "lab.yaml").write_text(text.replace("on: ebs", "on: ebs, on: instance"))
+    with pytest.raises(SpecError, match="'on' stands twice"):
+        read_spec(tmp_path / "lab.yaml")
 
 
 def test_each_device_that_is_a_server_of_its_own_has_a_place() -> None:

@@ -1,3 +1,4 @@
+import pytest
 from compare_fakes import configuration, of
 from measure_fakes import abyss_kernel
 
@@ -6,6 +7,7 @@ from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import Knobs
 from wavetank.compare.rank import rank
+from wavetank.compare.words import three_digits
 from wavetank.model.document.phase import LinearOffsets, PatternMember
 
 KERNEL = abyss_kernel()
@@ -53,6 +55,23 @@ def test_a_tie_is_said_and_the_fewest_instances_are_advised():
         "What was measured cannot tell which of 2 configurations has the shortest I/O time (1.10 s to 1.20 s): "
         "small; big. Choose small, which needs the fewest instances (3)."
     )
+
+
+def test_a_tie_is_said_in_the_same_words_whichever_is_faster_by_its_median_today():
+    def sentence(one, other):
+        configurations = [
+            configuration("big", one, n_instances=8),
+            configuration("small", other, n_instances=3),
+        ]
+        (choice,) = about(advice(configurations), "choice")
+        return choice.sentence
+
+    assert sentence([1.0, 1.1, 1.2], [1.1, 1.2, 1.3]) == sentence([1.1, 1.2, 1.3], [1.0, 1.1, 1.2])
+
+
+def test_one_configuration_is_no_choice():
+    (choice,) = about(advice([configuration("nfs", [1.0, 1.1])]), "choice")
+    assert "nothing to choose from" in choice.sentence
 
 
 def test_two_readers_of_four_are_an_obstacle_whatever_np_is():
@@ -135,6 +154,10 @@ def test_the_mapping_gets_a_sentence_with_each_pair_as_evidence():
     assert "-50.0 %" in mapping.evidence[0]
 
 
+def test_nothing_measured_gives_no_advice():
+    assert advice([]) == ()
+
+
 def used(usage, **more):
     plain = configuration("nfs", [1.0, 1.1, 1.2], **more)
     return plain.model_copy(update={"usage_percent": of(usage)})
@@ -178,6 +201,14 @@ def test_a_knob_is_told_step_by_step():
     (servers,) = [each for each in found if each.sentence.startswith("Data servers")]
     assert "from 1 to 2 the rate changes by +100 % in 1 of 1 pair" in servers.sentence
     assert "from 2 to 3 cannot be told apart in 1 pair" in servers.sentence
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.00019847, "0.000198"), (12.345, "12.3"), (484321.0, "484,000"), (0, "0"), (9.999, "10.00")],
+)
+def test_numbers_have_three_digits_and_no_powers_of_ten(value, shown):
+    assert three_digits(value) == shown
 
 
 def test_a_rate_above_the_peak_is_called_one_of_caches_and_not_a_full_storage():

@@ -29,6 +29,12 @@ def test_clusters_that_differ_in_one_knob_show_its_effect():
     assert effect.clear
 
 
+def test_numbers_are_shown_in_ascending_order():
+    (effect,) = effects([configuration("two", [0.5] * 4), configuration("one", [1.0] * 4)], KNOBS)
+    assert (effect.before, effect.after) == ("1", "2")
+    assert effect.rate_change_percent.median == pytest.approx(100.0)
+
+
 def test_clusters_that_differ_in_two_knobs_are_shown_as_such():
     pair = [configuration("one", [1.0] * 4), configuration("own", [0.5] * 4)]
     (effect,) = effects(pair, KNOBS)
@@ -42,6 +48,10 @@ def test_a_pair_of_several_knobs_begins_at_the_baseline():
     (effect,) = effects_of(pair, KNOBS, decide(pair), baseline="one")
     assert (effect.first, effect.before) == ("a / one / 1PxCN", "1; striped")
     assert effect.rate_change_percent.median == pytest.approx(100.0)
+
+
+def test_clusters_that_differ_in_nothing_have_no_effect():
+    assert effects([configuration("a", [1.0]), configuration("b", [1.0])], {}) == ()
 
 
 def test_the_mapping_is_a_knob_on_the_same_cluster():
@@ -74,6 +84,17 @@ def test_clusters_that_are_the_same_have_their_own_pairs_of_mappings():
     assert [turn_words(effect) for effect in found] == ["mapping 1PxCN -> 2PxCN"] * 2
     of = {each.id: each.cluster for each in same}
     assert [(of[effect.first], of[effect.second]) for effect in found] == [("a", "a"), ("b", "b")]
+
+
+def test_the_file_system_is_a_knob():
+    (effect,) = effects([configuration("nfs", [1.0]), configuration("one", [1.0])], KNOBS)
+    assert (effect.knob, effect.before, effect.after) == ("file system", "NFS", "GlusterFS")
+    assert not effect.clear  # one repetition tells nothing
+
+
+def test_applications_are_not_compared_with_each_other():
+    pair = [configuration("one", [1.0]), configuration("two", [1.0], application="b")]
+    assert effects(pair, KNOBS) == ()
 
 
 def test_an_effect_below_the_smallest_difference_is_not_clear():

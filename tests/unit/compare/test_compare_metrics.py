@@ -146,6 +146,11 @@ def test_storage_without_a_price_leaves_no_cost_and_a_reason():
     assert each.cost is None and "no storage 'ebs-gp2'" in each.cost_missing
 
 
+def test_a_cluster_without_priced_storage_costs_as_before():
+    cost = described(0.9).cost
+    assert cost.cost_storage is None and cost.storage_per_h == 0
+
+
 def test_deployment_and_idle_time_are_rows_of_their_own_and_not_in_the_total():
     cost = described(0.9, standing=StandingTime(10.0, 2.0)).cost
     assert cost.deployment == Decimal("0.006")
@@ -193,6 +198,10 @@ def test_an_instance_without_a_price_leaves_the_rates_and_says_why():
     each = described(0.9, instances={"unheard.of": 1})
     assert each.cost is None and "unheard.of" in each.cost_missing
     assert each.rate_bytes_per_s.median > 0
+
+
+def test_no_price_table_is_said():
+    assert described(0.9, prices=None).cost_missing == "no price table was given"
 
 
 def test_repetitions_make_medians_and_intervals():
@@ -247,6 +256,14 @@ def test_usage_is_shown_where_the_peak_is_known():
     assert usage[3] is None
 
 
+def test_findings_are_named_once():
+    runs = measured(0.5, 0.6, cluster=FakeCluster(limits={}, health=["a daemon died"]))
+    each = describe(
+        runs, KERNEL, title="NFS", instances={"c3.2xlarge": 1}, prices=None, over_runs=Averager()
+    )
+    assert each.findings == ("a daemon died",)
+
+
 def split_runs(*parts):
     """Repetitions whose I/O took so long in data, metadata and flush calls, seconds."""
     runs = measured(*[0.5] * len(parts))
@@ -286,3 +303,14 @@ def test_time_rate_and_cost_are_of_all_io_calls():
 
 def test_the_most_that_any_repetition_left_in_caches_is_told():
     assert described_runs(split_runs((1, 0, 0), (1, 0, 0), (1, 0, 0))).not_on_disk_bytes == 2 * MB
+
+
+def test_a_part_that_is_not_told_apart_is_missing():
+    each = described_runs(without_flush())
+    assert each.flush_time_s is None and each.data_time_s.median == pytest.approx(1.0)
+
+
+def without_flush():
+    (run,) = split_runs((1.0, 0.5, 0.0))
+    io = run.result.io.model_copy(update={"flush_s": None})
+    return [run.model_copy(update={"result": run.result.model_copy(update={"io": io})})]

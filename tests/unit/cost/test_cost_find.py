@@ -3,9 +3,10 @@ from decimal import Decimal
 
 import pytest
 
-from wavetank.cluster.instance_types import InstanceType
+from wavetank.cluster.instance_types import InstanceType, find_instance
 from wavetank.cost.find import QUANTITIES, Needs, find_instances, quantity, reasons
 from wavetank.cost.prices import Billing, PriceTable
+from wavetank.errors import UsageError
 from wavetank.measure.requirement import Requirement, parse_requirement
 
 GIB = 2**30
@@ -82,6 +83,10 @@ def test_local_storage_must_hold_the_files_on_the_io_nodes():
     assert judge(half, storage="local", n_servers=2).ruled_out == ()
 
 
+def test_volumes_have_any_size():
+    assert judge(kind("a"), storage="ebs").ruled_out == ()
+
+
 @pytest.mark.parametrize(
     ("text", "fits"),
     [
@@ -121,6 +126,17 @@ def test_a_type_without_a_price_is_ruled_out_and_counted():
     found = find_instances([kind("a"), kind("b")], needs(), prices(a="1"))
     assert [each.kind.name for each in found] == ["a", "b"]
     assert reasons(found) == [("price", 1)]
+
+
+@pytest.mark.parametrize("text", ["network", "network>1", "speed>=1", "memory>=lots", "cores>=1.5"])
+def test_what_is_no_requirement_is_refused(text):
+    with pytest.raises(UsageError):
+        parse_requirement(text, QUANTITIES)
+
+
+def test_every_quantity_has_a_value_for_a_real_type():
+    for name in QUANTITIES:
+        assert quantity(find_instance("c3.2xlarge"), name, "ebs") is not None
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,13 @@ from wavetank.cost.prices import load_prices
 from wavetank.cost.refresh import (
     KARPENTER_FILE,
     MOTO_MEMBER,
+    ON_DEMAND,
     SPOT,
     instances_csv,
     read_instances_info,
     read_karpenter,
     read_moto,
+    write_info_prices,
     write_instances,
     write_prices,
 )
@@ -97,6 +99,11 @@ def test_prices_are_of_the_region_that_was_asked_for(tmp_path):
     assert prices == {"x1.tiny": Decimal("0.0125"), "x1.big": Decimal("1.5")}
 
 
+def test_an_unknown_region_names_those_there_are(tmp_path):
+    with pytest.raises(CostError, match="us-east-1, eu-west-1"):
+        read_karpenter(module(tmp_path), "mars-1")
+
+
 def test_a_price_table_has_instances_and_the_regions_storage(tmp_path):
     path = write_prices(module(tmp_path), "us-east-1", tmp_path)
     body = yaml.safe_load(path.read_text())
@@ -109,6 +116,11 @@ def test_what_is_no_wheel_of_moto_is_refused(tmp_path):
     (tmp_path / "x.whl").write_bytes(io.BytesIO(b"no").getvalue())
     with pytest.raises(CostError, match="pip download"):
         read_moto(tmp_path / "x.whl")
+
+
+def test_what_is_not_the_module_is_refused(tmp_path):
+    with pytest.raises(CostError, match="go mod download"):
+        read_karpenter(tmp_path, "us-east-1")
 
 
 YEARS = {
@@ -145,6 +157,29 @@ def test_spot_prices_have_the_date_of_the_modules_version(tmp_path):
     taken, prices = read_instances_info(info_module(tmp_path), "us-east-1", SPOT)
     assert taken.isoformat() == "2025-05-28T09:13:25+00:00"
     assert prices == {"x1.tiny": Decimal("0.0041")}
+
+
+def test_a_spot_table_says_how_instances_are_bought(tmp_path):
+    path = write_info_prices(info_module(tmp_path), "us-east-1", tmp_path, SPOT)
+    table = load_prices(path)
+    assert (path.name, table.name) == ("aws-us-east-1-spot-2025-05.yaml", path.stem)
+    assert table.purchase == "spot" and str(table.date) == "2025-05-28"
+    assert table.instances == {"x1.tiny": Decimal("0.0041")}
+    assert table.storage["efs"].per_gb_month == Decimal("0.30")
+
+
+@pytest.mark.parametrize(
+    ("entries", "name", "says"),
+    [
+        (ENTRIES, "ec2-instances-info@v1.0.0", "no version with a date"),
+        ("no json", "m@v0.0.0-20250528091325-32acf84f42eb", "holds other data"),
+        ([{"a": 1}], "m@v0.0.0-20250528091325-32acf84f42eb", "holds other data"),
+        ([], "m@v0.0.0-20250528091325-32acf84f42eb", "no spot prices of us-east-1"),
+    ],
+)
+def test_what_is_not_the_module_of_instances_is_refused(tmp_path, entries, name, says):
+    with pytest.raises(CostError, match=says):
+        read_instances_info(info_module(tmp_path, entries, name), "us-east-1", SPOT)
 
 
 @pytest.mark.parametrize("there", ["newdata", "data"])
@@ -195,3 +230,17 @@ def test_reserved_prices_are_a_table_for_each_term(tmp_path):
     assert one.instances == {"x1.tiny": Decimal("0.0079")}
     assert three.instances == {"x1.tiny": Decimal("0.0054")}
     assert "one year" in one.source and "three years" in three.source
+
+
+def test_a_region_without_such_prices_names_those_near_it(tmp_path):
+    with pytest.raises(
+        CostError, match=r"no on-demand prices of eu-west-9;.*Did you mean 'eu-west-1'"
+    ):
+        read_instances_info(info_module(tmp_path), "eu-west-9", ON_DEMAND)
+    with pytest.raises(CostError, match="no spot prices of eu-west-1; it has those of 1 region"):
+        read_instances_info(tmp_path / NAME, "eu-west-1", SPOT)
+
+
+def test_the_source_of_one_region_says_where_the_others_are(tmp_path):
+    with pytest.raises(CostError, match=r"ec2-instances-info: see --on-demand"):
+        read_karpenter(module(tmp_path), "eu-central-1")

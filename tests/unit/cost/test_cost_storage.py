@@ -10,6 +10,7 @@ import pytest
 
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.bills import (
+    Beside,
     InstanceTime,
     StorageTime,
     Transfer,
@@ -169,6 +170,19 @@ def test_data_that_leaves_is_priced_by_tiers(gb: int, cost: str) -> None:
     assert load_prices(SHIPPED).transfer_price("internet-out").cost(gb * 10**9) == Decimal(cost)
 
 
+@pytest.mark.parametrize(
+    "tiers",
+    [
+        [{"to_gb": 100, "per_gb": 1}],
+        [{"per_gb": 1}, {"per_gb": 2}],
+        [{"to_gb": 100, "per_gb": 1}, {"to_gb": 50, "per_gb": 1}, {"per_gb": 1}],
+    ],
+)
+def test_tiers_that_do_not_ascend_are_refused(tiers: list[dict[str, Any]]) -> None:
+    with pytest.raises(ValueError, match="tiers must ascend"):
+        TransferPrice.model_validate({"tiers": tiers})
+
+
 USED: tuple[Used, ...] = (
     InstanceTime("a.x", 3, 600.0),
     StorageTime(StorageUse("ebs-gp3", 1, 9125 * GIB), 720.0),
@@ -220,6 +234,21 @@ def test_the_estimate_stands_beside_the_bill_of() -> None:
     assert (instances.computed.number, instances.computed.seconds) == (3, 2 * 1800.0 + 900.0)
     assert instances.difference == Decimal("-6.3")
     assert moved.estimated is None and moved.difference == Decimal("0.01")
+
+
+def test_a_line_without_an_amount_has_no_difference() -> None:
+    known, unknown = (
+        bill_of(USED, table()),
+        bill_of([InstanceTime("q.x", 1, 1.0)], table()),
+    )
+    (without,) = [each for each in beside(known, unknown) if each.resource == "q.x"]
+    assert isinstance(without, Beside) and without.difference is None
+
+
+def test_bills_in_two_currencies_are_not_compared() -> None:
+    euro = table().model_copy(update={"currency": "EUR"})
+    with pytest.raises(CostError, match="an estimate in USD"):
+        beside(bill_of(USED, table()), bill_of(USED, euro))
 
 
 def test_a_negative_price_is_no_price_table(tmp_path: Any) -> None:

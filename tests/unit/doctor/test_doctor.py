@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
@@ -79,6 +81,14 @@ def test_every_file_system_is_reported_with_what_its_driver_needs(
     assert found.state == "missing" and found.cost == f"no {kind} clusters"
 
 
+def test_a_user_is_told_what_root_is_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(user, "reason_against", lambda: "Operation not permitted")
+    found = finding("root")
+    assert found.state == "missing" and "Operation not permitted" in found.found
+    assert "everything else works" in found.cost
+
+
 def test_a_user_with_namespaces_is_told_what_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr(user, "reason_against", lambda: None)
@@ -110,6 +120,11 @@ def test_a_module_that_modprobe_knows_counts_as_there(monkeypatch: pytest.Monkey
     assert asked[0][-1] == "no-such-file-system"
 
 
+def test_areas_are_not_torn_apart() -> None:
+    areas = [found.area for found in examine()]
+    assert areas == sorted(areas, key=areas.index)
+
+
 def test_without_the_c_parts_the_command_fails_and_says_how_to_build_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -117,6 +132,12 @@ def test_without_the_c_parts_the_command_fails_and_says_how_to_build_them(
     result = CliRunner().invoke(command, [])
     assert result.exit_code == 1
     assert "make setup" in str(result.exception)
+
+
+def test_json_holds_every_finding() -> None:
+    result = CliRunner().invoke(command, ["--format", "json"])
+    rows = json.loads(result.stdout)["this_machine"]
+    assert [row["ability"] for row in rows] == [found.ability for found in examine()]
 
 
 @pytest.mark.parametrize(
@@ -140,3 +161,33 @@ def test_slurm_without_a_configuration_is_not_called_missing(
     version_text.cache_clear()
     assert seen.state == state and found in seen.found
     assert state == "ok" or (seen.cost and seen.remedy)
+
+
+def test_each_importer_has_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    from wavetank.trace.importers import libdarshan
+    from wavetank.trace.open import importer_names
+
+    def rows() -> dict[str, Finding]:
+        return {f.ability: f for f in examine() if f.ability.endswith(" logs")}
+
+    assert list(rows()) == [f"{name} logs" for name in importer_names()]
+    monkeypatch.setattr(libdarshan.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(libdarshan, "find_library", lambda name: None)
+    found = rows()["darshan logs"]
+    assert found.state == "missing"
+    assert found.remedy == "pip install darshan"
+    assert rows()["strace logs"].state == "ok"
+
+
+def test_a_pydarshan_without_its_library_is_not_to_be_installed_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Where PyPI has no wheel for a Python or machine, pip installs the source, which has no library."""
+    from wavetank.trace.importers import libdarshan
+
+    spec = ModuleSpec("darshan", None, origin=str(tmp_path / "darshan" / "__init__.py"))
+    monkeypatch.setattr(libdarshan.importlib.util, "find_spec", lambda name: spec)
+    monkeypatch.setattr(libdarshan, "find_library", lambda name: None)
+    (found,) = (each for each in examine() if each.ability == "darshan logs")
+    assert found.state == "missing"
+    assert "darshan-util" in found.remedy and "pip install" not in found.remedy

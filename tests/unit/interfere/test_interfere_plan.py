@@ -26,6 +26,11 @@ def test_groups_have_nodes_of_their_own_also_alone():
             assert member.nodes == {"fg": ("c1", "c2"), "bg": ("c3", "c4")}[member.group]
 
 
+def test_a_mapping_with_two_processes_on_a_node_needs_half_the_nodes():
+    plan = plan_of(spec(mappings=["2PxCN"]), facts("a", n_compute=2))
+    assert {m.nodes for p in plan.points for m in p.members} == {("c1",), ("c2",)}
+
+
 def test_pairs_hold_each_two_groups_and_each_with_itself():
     plan = plan_of(spec(pairs=True))
     pairs = {
@@ -84,3 +89,9 @@ def test_an_application_is_as_wide_as_its_io_processes():
     said = spec(groups=[{"name": "abyss", "kernel": "k.json"}, spec().groups[0].model_dump()])
     plan = plan_of(said, facts("a", n_compute=4), kernels={"abyss": abyss_kernel()})
     assert {m.nodes for p in plan.points for m in p.members if m.group == "abyss"} == {("c1", "c2")}
+
+
+def test_the_offset_zero_is_not_run_twice():
+    said = spec(duration="to completion", start_offsets={"group": "bg", "values": [0, 1]})
+    plan = plan_of(said)
+    assert sorted(p.kind for p in plan.points) == ["alone", "alone", "offset", "offset"]

@@ -46,6 +46,26 @@ def test_an_application_has_pauses_of_its_own_and_no_interval():
     assert "which is an application" in text
 
 
+def test_intervals_need_a_duration():
+    text = wrong(intervals={"group": "bg", "values": [0, 1]}, duration="to completion")
+    assert "intervals need a duration" in text
+
+
+def test_one_group_needs_pairs():
+    assert "pairs: true" in wrong(groups=[{"name": "a", **OBJECTS}])
+    assert spec(groups=[{"name": "a", **OBJECTS}], pairs=True).pairs
+
+
+def test_start_offsets_may_be_negative():
+    said = spec(start_offsets={"group": "bg", "values": ["-1.5 s", "- 200 ms", -3, 0, "2 s"]})
+    assert said.start_offsets.values == (-1.5, -0.2, -3.0, 0.0, 2.0)
+
+
+@pytest.mark.parametrize("value", ["soon", -1, [], "nan", True, "1e400", None])
+def test_a_duration_that_is_none_is_refused(value):
+    wrong(duration=value)
+
+
 @pytest.mark.parametrize("factor", ["keep", "drop", 0.5])
 def test_pauses_of_an_application_are_a_factor(factor):
     said = spec(
@@ -64,6 +84,21 @@ def test_files_that_are_not_there_are_all_named(tmp_path):
         read_interfere(path)
     for name in ("a.yaml", "b.yaml", "m.json", "k.json"):
         assert f"{tmp_path / name}: no such file" in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1])
+def test_an_interval_that_is_no_time_is_refused(value):
+    assert "is not a duration" in wrong(intervals={"group": "bg", "values": [0, value]})
+
+
+def test_one_wrong_group_is_one_finding():
+    text = wrong(groups=[{"name": "a", "clients": 1, "objects": {"operation": "erase"}}])
+    assert "1 validation error" in text
+
+
+@pytest.mark.parametrize("groups", [[], ()])
+def test_a_study_without_groups_is_refused(groups):
+    assert "groups: name at least one" in wrong(groups=groups)
 
 
 def test_reads_are_direct_unless_it_is_said():

@@ -41,6 +41,13 @@ def test_of_several_the_fullest_is_named_and_the_others_beside_it():
     assert found.also == ("processors of io2 (90 %)", "disk write of io1 (85 %)")
 
 
+@pytest.mark.parametrize(
+    ("resource", "name"), [("network in", "network into c2"), ("disk read", "disk read of c2")]
+)
+def test_a_name_says_what_and_where(resource, name):
+    assert bottleneck(use(of(resource, "compute", 1.0, "c2"))).name == name
+
+
 def test_this_machines_processors_are_named_with_their_other_work_when_nothing_of_the_nodes_is_as_full():
     machine = cores("machine", 1.0, "machine")
     found = bottleneck(use(machine, of("disk write", "io", 0.9), other_cores=1.42))
@@ -125,6 +132,10 @@ def test_a_node_with_idle_processors_and_one_core_in_use_is_said_to_have_perhaps
     found = bottleneck(use(cores("io", 0.24, "io1", 4.0)))  # 0.96 of 4 cores
     assert found.verdict == "latency"
     assert "one thread may be full: io1 used 1.0 of 4 cores" in found.sentence
+
+
+def test_too_short_is_said_so():
+    assert bottleneck(None).name == "too short to tell"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 import pytest
@@ -13,7 +13,7 @@ from wavetank.measure.statistics import Estimate
 from wavetank.tables.formats import csv_text, json_tables, markdown_table, tables_schema
 from wavetank.tables.shapes import facts, sentences
 from wavetank.tables.table import Amount, Cell, Column, Definition
-from wavetank.tables.words import ranks_text
+from wavetank.tables.words import numbers_text, ranges, ranks_text, size_words, words
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,10 @@ def test_csv_joins_lists_and_no_spreadsheet_takes_a_text_for_a_formula() -> None
     assert csv_text([facts("t", "T").table([("n", -5)])]).splitlines() == ["field,value", "n,-5"]
 
 
+def test_an_empty_table_has_its_columns_in_csv() -> None:
+    assert csv_text([DISKS.table([])]).startswith("name,size,time_s,time_s_low,time_s_high,")
+
+
 def test_markdown_has_the_columns_for_people_with_intervals_and_escapes_markup() -> None:
     _, body = markdown_table("Disks", DISKS.table([Disk("<b>", 1, TIME)]))
     head, align, row = body.splitlines()
@@ -129,3 +133,24 @@ def test_facts_and_sentences_are_tables_of_the_same_layer() -> None:
     assert sentences("said", "Said").table(["why"]).records() == [{"what": "why"}]
     known = tables_schema([facts("my-facts", "My facts", command="show")])["properties"]["my-facts"]
     assert known["description"] == "'wavetank show' prints it as 'my_facts'"
+
+
+def test_columns_that_depend_on_the_items_are_a_pattern_of_the_schema() -> None:
+    items = tables_schema([replace(DISKS, each=DISKS.columns[1])])["properties"]["disks"]["items"]
+    assert items["patternProperties"] == {"size": items["properties"]["size"]}
+
+
+def test_ranges_hold_every_number_once() -> None:
+    assert ranges((0, 1, 2, 8, 10, 12, 40)) == [[0, 2, 1], [8, 12, 2], [40, 40, 1]]
+    assert ranges((3, 9)) == [[3, 3, 1], [9, 9, 1]]
+    assert ranks_text((0, 1, 2, 8, 10, 12, 40)) == "0-2, 8-12 by 2, 40"
+    assert numbers_text([n * n for n in range(100)]).endswith("... 9801 (100 phases)")
+
+
+def test_sizes_keep_every_byte() -> None:
+    assert [size_words(n) for n in (512, 8191, 2**20)] == ["512 B", "8,191 B (8.0 KiB)", "1 MiB"]
+
+
+def test_words_of_plain_values() -> None:
+    assert words({"stat": 3, "open": 1000}) == "stat 3, open 1,000"
+    assert words([True, None, "x"]) == "yes, \N{EN DASH}, x"

@@ -25,6 +25,12 @@ def test_a_table_with_the_key_of_another_result_is_an_error() -> None:
         json_tables([FACTS.table([("n", 1)])], {"facts": 3})
 
 
+def test_other_results_stand_beside_the_tables() -> None:
+    assert json_tables([FACTS.table([("n", 1)])], {"name": "a"}) == {
+        "name": "a", "facts": [{"field": "n", "value": 1}],
+    }  # fmt: skip
+
+
 def test_two_columns_with_one_key_are_an_error() -> None:
     columns = (Column[int]("n", "N", lambda i: i), Column[int]("n", "Twice", lambda i: 2 * i))
     with pytest.raises(ValueError, match="table numbers has two columns n"):
@@ -38,6 +44,11 @@ def test_the_end_of_an_interval_and_a_column_of_its_name_are_an_error() -> None:
     )
     with pytest.raises(ValueError, match="t_low"):
         Definition("times", "Times", columns).table([1.0])
+
+
+def test_a_key_that_was_there_before_gets_a_number() -> None:
+    assert distinct(["a", "b", "a", "a"]) == ["a", "b", "a_2", "a_3"]
+    assert distinct(["a", "a", "a_2"]) == ["a", "a_3", "a_2"]
 
 
 @given(st.lists(st.sampled_from(["a", "a_2", "a_2_2", "b"])))

@@ -93,6 +93,11 @@ def test_a_layout_that_ceph_would_refuse_is_found_before_anything_starts(
     assert finding in wrong(options={"layout": text})
 
 
+@pytest.mark.parametrize("name", ["layout:/etc/", "layout:a/../b", "layouts", "layout:"])
+def test_a_layout_of_a_place_outside_the_mount_is_refused(name: str) -> None:
+    assert f"file_system.options {name}" in wrong(options={name: "stripe_count=2"})
+
+
 # --- options
 
 
@@ -109,6 +114,12 @@ def test_daemons_are_told_the_clusters_own_addresses_and_ask_for_no_keys() -> No
     assert parser["global"]["public_addr"] == "10.0.0.2"
     assert parser["global"]["mon_host"] == "[v2:10.0.0.1:3300,v1:10.0.0.1:6789]"
     assert {value for key, value in parser["global"].items() if key.startswith("auth_")} == {"none"}
+
+
+def test_caches_are_an_eighth_of_a_nodes_memory() -> None:
+    parser = conf(spec(memory="512 MiB", options={"osds_per_server": 2}))
+    assert parser["client"]["client_oc_size"] == str(64 * MIB)
+    assert parser["osd"]["bluestore_cache_size"] == str(32 * MIB)  # of each of two
 
 
 def test_a_store_is_full_while_the_rest_holds_what_arrives_until_it_looks_again() -> None:
@@ -235,3 +246,19 @@ def test_a_guest_without_the_module_mounts_by_fuse_unless_the_kernel_is_asked_fo
     asks = Site(in_guests(options={"client": "kernel"}), (), (guest_with(False),), "/storage")
     with pytest.raises(FileSystemError, match="on c1: its kernel has no module ceph"):
         clients.mount(asks, "10.0.0.1", "/at")
+
+
+@pytest.mark.parametrize(
+    ("mounted", "name", "has_socket"),
+    [("/at ceph", "Linux 6.1.176", False), ("/at fuse.ceph-fuse", "ceph-fuse", True), ("", "none", False)],
+)  # fmt: skip
+def test_which_client_it_is_is_read_from_the_mount(
+    mounted: str, name: str, has_socket: bool
+) -> None:
+    guest = Guest(True, mounted)
+    assert clients.client_name(guest, "/at") == name
+    assert clients.has_socket(guest, "/at") == has_socket
+
+
+def test_an_object_store_in_memory_needs_no_disk() -> None:
+    assert wrong(storage="320 MiB", options={"objectstore": "memstore"}) == ""

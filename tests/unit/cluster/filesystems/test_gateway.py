@@ -79,6 +79,11 @@ def test_gateways_that_cannot_be_are_refused(more: dict[str, Any], finding: str)
         spec(**more)
 
 
+def test_clients_take_the_gateways_in_turn() -> None:
+    here = site(spec())
+    assert [gateway.gateway_of(here, client).name for client in here.clients] == ["io1", "io2", "io1"]  # fmt: skip
+
+
 def test_the_driver_behind_reads_a_specification_of_its_own() -> None:
     behind = gateway._spec_behind(spec(
         behind="cephfs", gateways=1, options={"gateway.threads": 8, "osds_per_server": 2}, mount_options={"rsize": 4096}
@@ -88,6 +93,13 @@ def test_the_driver_behind_reads_a_specification_of_its_own() -> None:
     assert behind.mount_options == {}
     assert behind.behind is None
     assert behind.gateways is None
+
+
+def test_options_are_checked_by_whom_they_are_for() -> None:
+    said = "\n".join(gateway.Gateway().check(spec(options={"gateway.thread": 8, "no-option": 1}, mount_options={"acl": True})))  # fmt: skip
+    assert "file_system.options.gateway.thread: nfs has no such option here" in said
+    assert "file_system.options no-option is no option of a volume" in said
+    assert "file_system.mount_options.acl: nfs has no such option here" in said
 
 
 @pytest.mark.parametrize("name", ["nfs", "none", "lustre"])

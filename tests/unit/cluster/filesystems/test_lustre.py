@@ -13,8 +13,9 @@ from lustre_clusters import DEVICES, OWN_MGS, ZFS, Hosts, site, spec, with_devic
 from lustre_hosts import STORAGE, LustreHost, World
 
 from wavetank.cluster import deploy, registry
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cluster.filesystems.base import Site
-from wavetank.cluster.filesystems.lustre import clients, tenant
+from wavetank.cluster.filesystems.lustre import clients, lnet, tenant
 from wavetank.cluster.filesystems.lustre.driver import Lustre
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError
@@ -145,12 +146,32 @@ def test_with_a_dead_server_the_rest_goes_and_the_dead_one_is_named(world: World
     assert world.residue() == {}
 
 
+def test_a_target_that_does_not_stop_keeps_what_it_is_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+    here = site(world, spec())
+    Lustre().install(here)
+    stuck = world.hosts["io2"]
+    monkeypatch.setattr(stuck, "_umount", lambda _: None)  # as if it came back each time
+    with pytest.raises(
+        FileSystemError, match=r"OST0001 does not stop on io2.*OST0001 still runs on io2"
+    ):
+        Lustre().remove(here)
+    assert set(world.residue()) == {"io2"}
+    assert "loop /dev/loop0" in stuck.residue()
+    assert f"file {STORAGE}/lustre/OST0001/image" in stuck.residue()
+
+
 def test_a_device_that_holds_something_is_refused_before_anything_is_formatted(world: World) -> None:  # fmt: skip
     world.hosts["io2"].give(devices={"/dev/sdb": [], "/dev/sdc": ["0x438 ext4 precious 1a2b"], "/dev/sdd": []})  # fmt: skip
     with pytest.raises(FileSystemError, match=r"/dev/sdc of io2 is not empty: 0x438 ext4 precious"):
         deploy.bring_up(spec(DEVICES))
     assert ran(world, "mkfs.lustre") == []
     assert [argv for _, argv in ran(world, "wipefs")] == []
+    assert world.residue() == {}
+
+
+def test_what_is_no_block_device_is_refused(world: World) -> None:
+    with pytest.raises(FileSystemError, match="/dev/sdz of io1 is no block device"):
+        deploy.bring_up(spec({"ost_devices": "/dev/sdz"}))
     assert world.residue() == {}
 
 
@@ -183,11 +204,31 @@ def test_a_lnet_that_is_up_is_used_and_stays(world: World) -> None:
     assert world.residue() == {}
 
 
+def test_a_lnet_with_other_addresses_is_refused_and_left_alone(world: World) -> None:
+    world.hosts["io1"].give(nids=["192.0.2.9@o2ib"])
+    with pytest.raises(FileSystemError, match=r"LNet of io1 is up as 192.0.2.9@o2ib, and the cluster needs 10.77.0.3@tcp"):  # fmt: skip
+        deploy.bring_up(spec())
+    assert world.residue() == {}
+
+
 def test_lnet_comes_up_on_the_clusters_network_before_lustre_chooses(world: World) -> None:
     deploy.bring_up(spec())
     assert world.hosts["c1"].nids == ["10.77.0.1@tcp"]
     of_c1 = [" ".join(argv) for host, argv in world.ran if host == "c1"]
     assert of_c1.index("lnetctl net add --net tcp --if eth1") < of_c1.index("modprobe lustre")
+
+
+def test_lnet_goes_down_where_lustre_rmmod_leaves_it_up(world: World) -> None:
+    world.old = True
+    deploy.bring_up(spec())
+    deploy.take_down("lab")
+    assert world.residue() == {}
+
+
+def test_an_address_is_found_on_its_interface() -> None:
+    text = World(["c1"]).hosts["c1"]._ip(["-o", "addr", "show"])
+    assert lnet.interface_of("10.77.0.1", text) == "eth1"
+    assert lnet.interface_of("10.77.0.10", text) is None
 
 
 @pytest.mark.parametrize(
@@ -214,6 +255,13 @@ def test_with_1dfx1f_each_file_has_an_ost_of_its_own(world: World) -> None:
     assert places == {
         name: f"OST {ost} in blocks of 1048576 bytes" for name, ost in (("a", 0), ("b", 1), ("d/c", 0))
     }  # fmt: skip
+
+
+def test_with_1dfx1f_files_are_on_osts_of_the_default_pool(world: World) -> None:
+    options = {"osts_per_server": 2, "pools": "fast:1,3", "pool": "fast"}
+    cluster = deploy.bring_up(spec(options, layout="one-server-per-file"))
+    places = cluster.place_files({"a": 10, "b": 10, "c": 10})
+    assert [where.split()[1] for where in places.values()] == ["1", "3", "1"]
 
 
 def test_cold_caches_are_mounts_without_locks_and_parameters_are_set_again(world: World) -> None:
@@ -287,6 +335,11 @@ def test_a_server_that_does_not_get_to_know_the_tenant_is_named(
     assert world.residue() == {}
 
 
+def test_with_zfs_it_is_said_what_that_still_keeps(world: World) -> None:
+    cluster = deploy.bring_up(spec(ZFS))
+    assert "io1: ZFS keeps 3512976 bytes; io2: ZFS keeps" in cluster.drop_caches()
+
+
 def test_health_names_what_is_gone(world: World) -> None:
     asked = spec()
     deploy.bring_up(asked)
@@ -318,3 +371,12 @@ def test_a_client_waits_until_all_targets_are_connected(
         FileSystemError, match=r"not connected after 0 s: c1: OST0001 is CONNECTING"
     ):
         Lustre().mount(here)
+
+
+def test_clusters_are_attached_to_by_what_hosts_say(world: World) -> None:
+    """Another process has nothing but the specification."""
+    asked = spec(DEVICES)
+    deploy.bring_up(asked)
+    found = deploy.find("lab")
+    assert isinstance(found, DeployedCluster)
+    assert found.health() == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lustre_clusters import ZFS, spec
+from lustre_clusters import DEVICES, OWN_MGS, ZFS, spec
 
 from wavetank.cluster.filesystems.lustre.driver import Lustre
 from wavetank.cluster.filesystems.lustre.targets import fsname
@@ -53,6 +53,11 @@ def test_what_cannot_be_is_refused(options: dict[str, Any], parts: dict[str, Any
     device = parts.pop("mdt", None)
     asked = spec({**options, **({"mdt_device": device} if device else {})}, **parts)
     assert any(said in finding for finding in Lustre().check(asked)), Lustre().check(asked)
+
+
+def test_an_ordinary_specification_is_not_refused() -> None:
+    for options in ({}, OWN_MGS, DEVICES, ZFS, {"network": "tcp1", "pools": "a:0-1", "pool": "a"}):
+        assert Lustre().check(spec(options)) == []
 
 
 def test_nodes_of_one_kernel_are_refused_with_what_it_lacks() -> None:

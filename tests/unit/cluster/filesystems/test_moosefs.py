@@ -65,6 +65,10 @@ def test_options_asked_for_win_over_ours() -> None:
     assert options.mount_words(asked, 2**30) == ["mfswritecachesize=32", "mfsreadaheadsize=128"]
 
 
+def test_labels_tell_all_servers_apart_that_a_cluster_can_have() -> None:
+    assert len({options.label_words(position) for position in range(64)}) == 64
+
+
 def test_an_option_that_the_servers_do_not_have_is_named_with_those_near(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

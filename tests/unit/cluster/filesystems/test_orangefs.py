@@ -158,6 +158,14 @@ def test_servers_make_their_storage_and_stay_in_the_foreground() -> None:
     assert server.written[orangefs.CONFIGURATION] == orangefs.configuration(where)
 
 
+def test_programs_on_the_path_keep_the_libraries_of_the_system() -> None:
+    where = site(spec())
+    orangefs.OrangeFS().install(where)
+    server = where.servers[0]
+    assert isinstance(server, FakeHost)
+    assert server.started[0][0] == "pvfs2-server"
+
+
 def test_clients_mount_through_fuse_from_the_metadata_server() -> None:
     where = site(
         spec(metadata_placement="head", mount_options={"noatime": True, "max_read": 65536})
@@ -173,6 +181,24 @@ def test_clients_mount_through_fuse_from_the_metadata_server() -> None:
         client.written[orangefs.TAB]
         == "tcp://10.77.0.4:3334/orangefs /wavetank pvfs2 defaults,noauto 0 0\n"
     )
+
+
+def test_the_kernels_client_is_mounted_where_it_is_asked_for() -> None:
+    asked = spec(mount_options={"client": "kernel", "ro": True})
+    where = site(asked)
+    orangefs.OrangeFS().mount(where)
+    client = where.clients[0]
+    assert isinstance(client, FakeHost)
+    assert client.started[0][-3:] == [
+        "pvfs2-client-core",
+        "-L",
+        "/run/wavetank-orangefs/client.log",
+    ]
+    assert client.ran[-1] == [
+        "mount", "-t", "pvfs2", "-o", "ro", "tcp://10.77.0.2:3334/orangefs", "/wavetank",
+    ]  # fmt: skip
+    needs = orangefs.OrangeFS().needs_of_clients(asked)
+    assert "pvfs2-client-core" in needs.programs and "/dev/pvfs2-req" in needs.files
 
 
 def test_a_layout_is_read_as_viewdist_says_it() -> None:

@@ -93,6 +93,13 @@ def test_ranks_that_share_a_file_at_random_are_said_to_differ_in_number(tmp_path
     assert any("tasks make different numbers of operations" in said for said in texts(write.not_reproduced))  # fmt: skip
 
 
+@pytest.mark.parametrize("version", ["3.3", "2.10"])
+def test_versions_without_a_seed_are_not_given_one(tmp_path, version):
+    write, _ = random_lines(tmp_path, version)
+    assert " -z -o data" in write.command
+    assert any(f"IOR {version} has no option for the seed" in said for said in write.not_reproduced)
+
+
 def test_random_collective_calls_stay_in_order_and_say_so(tmp_path):
     """IOR: random offset not available with collective MPIIO."""
     model = km.at_random(calls=("MPI_File_write_at_all",), n_ranks=2)
@@ -154,6 +161,16 @@ def test_ranks_at_random_at_the_same_time_are_one_line(tmp_path, files):
     assert (ior.n_tasks, ior.random, ior.file_per_process) == (3, True, files)
     (row,) = ior_fidelity(kernel, kernel.phases)
     assert row.model.operations == row.kernel.operations == 3 * 64
+
+
+def test_ranks_at_random_between_the_same_barriers_are_one_line(tmp_path):
+    model = apart(km.at_random(n_ranks=3), files=False, starts_s=(0.0, 2.0, 4.0), tick=5)
+    assert [line.ph_ids for line in kernel_of(model, tmp_path).ior] == [(1, 2, 3)]
+
+
+def test_ranks_at_random_one_after_another_are_lines_of_their_own(tmp_path):
+    model = apart(km.at_random(n_ranks=3), files=False, starts_s=(0.0, 2.0, 4.0))
+    assert [line.ph_ids for line in kernel_of(model, tmp_path).ior] == [(1,), (2,), (3,)]
 
 
 @pytest.mark.parametrize("moved", [0, 8], ids=["as IOR", "elsewhere"])

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import kernel_models as km
+import numpy as np
 import pytest
 
 from wavetank.errors import KernelError
@@ -20,6 +21,7 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.program import (
     DataStep,
     FileStep,
+    IrregularOrderStep,
     Program,
     RepeatStep,
     Step,
@@ -228,6 +230,12 @@ def test_files_keep_their_place_in_directories_that_the_kernel_has():
     }  # fmt: skip
 
 
+def test_names_that_differ_in_case_only_are_told_apart():
+    names = tree_names({0: "/t/f", 1: "/t/F", 2: "/t/f"}, {"/t"})
+    assert len({name.casefold() for name in names.values()}) == 3
+    assert names[0] == "t/f"
+
+
 def test_without_data_all_directories_below_the_common_one_are_kept(tmp_path):
     steps = tuple(call("stat", file) for file in (1, 2))
     model = km.model(
@@ -299,6 +307,23 @@ def test_files_that_mpi_made_or_removed_before_a_listing_are_taken_into_account(
     assert kernel.files[0].entries == 0  # the file that MPI made is the one
     kernel = tree(tmp_path, [call("MPI_File_delete", 2), *listing(1, 1)], ["/t/gone"])
     assert kernel.files[0].entries == 1  # the file that MPI removed is not the one
+
+
+def test_a_listing_that_is_given_up_says_nothing_about_the_next_one(tmp_path):
+    begun = [call("open", 1, FOLDER), call("readdir", 1, 0, 3), call("close", 1)]
+    kernel = tree(tmp_path, [*begun, *listing(1, 2)], [])
+    assert kernel.files[0].entries == 2
+
+
+def test_a_listing_that_ends_in_an_irregular_order_begins_anew_each_time(tmp_path):
+    """Nine times: five entries are listed, and a file is looked at between some of them."""
+    look, one, three, end = call("stat", 2), call("readdir", 1), call("readdir", 1, 0, 3), call("readdir", 1, 1)  # fmt: skip
+    mix = IrregularOrderStep(
+        steps=(one, look, three, end), order=np.array([0, 1, 0, 0, 1, 1, 0, 2, 3])
+    )
+    opened = [call("open", 1, FOLDER), mix, call("close", 1)]
+    kernel = tree(tmp_path, [RepeatStep(times=9, steps=tuple(opened))], ["/t/a"])
+    assert kernel.files[0].entries == 4
 
 
 def test_directories_and_entries_are_made_and_removed(tmp_path):

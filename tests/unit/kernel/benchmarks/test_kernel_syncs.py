@@ -124,6 +124,20 @@ def test_ior_says_that_it_syncs_after_the_last_write_too(tmp_path):
     assert "-Y" in words and "does not sync after its last write; IOR does" in said
 
 
+def test_ior_says_which_syncs_it_makes_once(tmp_path):
+    words, said = ior(kernel_of([repeat(3, write(4), SYNC)], tmp_path))
+    assert "-e" in words and "-Y" not in words
+    assert "syncs 3 times, after each 4 writes; IOR once a task, after its last write" in said
+    words, said = ior(kernel_of([write(12), SYNC], tmp_path))
+    assert "-e" in words and "sync" not in said
+    words, said = ior(
+        kernel_of([write(12), SYNC.model_copy(update={"iop_type": "fdatasync"})], tmp_path)
+    )
+    assert "-e" in words and "fdatasync becomes fsync" in said
+    words, said = ior(kernel_of([write(12)], tmp_path))
+    assert "-e" not in words and "sync" not in said
+
+
 def test_a_line_that_syncs_each_write_needs_no_flush_at_its_end(tmp_path):
     kernel = kernel_of([repeat(12, ONE, SYNC)], tmp_path)
     lines = flushed_lines(kernel)
@@ -154,3 +168,10 @@ def test_fio_syncs_as_often_as_the_application(steps, options, left, tmp_path):
     assert io_of(plan.jobs, []).not_on_disk_bytes == 64 * left
     (job,) = plan.flushed().jobs
     assert job.flush and io_of([job], []).not_on_disk_bytes == 0
+
+
+def test_fio_says_which_syncs_it_does_not_make(tmp_path):
+    kernel = kernel_of([write(3), SYNC, write(2), SYNC, write(7), SYNC], tmp_path)
+    plan = fio_plan(kernel)
+    assert "end_fsync=1" in plan.text()
+    assert "The application syncs 3 times, fio 1 times." in plan.not_reproduced[1]

@@ -96,3 +96,23 @@ def test_calls_a_second_are_by_the_time_in_which_a_rank_is_at_such_calls():
     assert (create.call, create.n, create.time_s) == ("create", 10, pytest.approx(1.0))
     assert create.per_s == pytest.approx(10.0)
     assert (stat.time_s, stat.per_s) == (pytest.approx(3.0), pytest.approx(20 / 3))
+
+
+def test_ranks_at_once_count_once_for_a_kind_of_call():
+    # both create for 2 s at the same time: 20 calls in 2 s
+    span = [0, 2 * S, 0, 2 * S, 0, 0, 2 * S]
+    rates = {"0": ("create", 10)}
+    (create,) = call_rates([[span], [span]], [rates, rates])
+    assert (create.n, create.time_s, create.per_s) == (20, pytest.approx(2.0), pytest.approx(10.0))
+
+
+def test_ranks_one_after_another_add_up():
+    first, second = [0, 1 * S, 0, 1 * S, 0, 0, 1 * S], [1 * S, 1 * S, 0, 1 * S, 0, 0, 1 * S]
+    rates = {"0": ("create", 10)}
+    (create,) = call_rates([[first], [second]], [rates, rates])
+    assert (create.time_s, create.per_s) == (pytest.approx(2.0), pytest.approx(10.0))
+
+
+def test_calls_that_took_no_time_have_no_rate():
+    (create,) = call_rates([[]], [{"0": ("create", 1)}])
+    assert (create.time_s, create.per_s) == (0.0, None)

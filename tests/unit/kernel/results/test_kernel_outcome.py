@@ -102,3 +102,12 @@ def test_a_bucket_stands_for_values_within_a_64th(value):
         shift = value.bit_length() - 6
         bucket = (shift + 1) * 32 + (value >> shift) - 32
     assert abs(bucket_middle_ns(bucket) - value) <= value / 64
+
+
+def test_drift_and_other_facts_reach_the_settings():
+    one = report(
+        0, [FIRST], pause_wanted_ns=2_000_000_000, drift_ns=1_500_000, extra_seeks=3, long_reads=2
+    )
+    settings = outcome(printed(one), "", 0, 1, {}).settings
+    assert settings["pauses_wanted_s"] == "2.000000" and settings["pauses_drift_s"] == "0.001500"
+    assert settings["extra_seeks"] == "3" and settings["reads_longer_than_traced"] == "2"

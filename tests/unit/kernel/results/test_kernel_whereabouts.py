@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from wavetank.kernel.execution.replay import ReplayOptions
 from wavetank.kernel.results.rank_status import Watch
 from wavetank.kernel.results.replay_output import outcome
 
@@ -120,6 +121,14 @@ def test_a_collective_call_may_take_the_time_of_its_bytes():
     assert not watch.is_stuck_for(1)
 
 
+def test_ranks_that_move_again_are_not_stuck():
+    watch = Watch(2)
+    for rank in (0, 1):
+        watch.line(waiting(rank, "works", call="MPI_File_open", file="out"))
+    watch.line('wavetank-replay-moving {"rank": 1}\n')
+    assert not watch.is_stuck_for(0)
+
+
 def test_ranks_that_wait_for_the_launcher_to_start_all_are_told_once() -> None:
     told: list[str] = []
     watch = Watch(3, told.append)
@@ -130,3 +139,10 @@ def test_ranks_that_wait_for_the_launcher_to_start_all_are_told_once() -> None:
     watch.line(waiting(1, state="starts", seconds=90.0))
     assert len(told) == 2
     assert "rank 1" in told[1]
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "watch"), [(None, "60"), (1000, "60"), (240, "60"), (100, "25"), (2, "0.5")]
+)
+def test_ranks_are_watched_for_a_minute_or_a_quarter_of_a_shorter_limit(timeout_s, watch):
+    assert f"--watch={watch}" in ReplayOptions(timeout_s=timeout_s).argv()

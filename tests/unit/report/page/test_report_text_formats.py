@@ -15,6 +15,7 @@ import report_examples
 from wavetank.compare.tables.all import comparison_tables
 from wavetank.model.tables.model_tables import model_tables
 from wavetank.report.gather import Campaign, read_folder
+from wavetank.report.page.content import make_page
 from wavetank.report.page.html import render
 from wavetank.report.page.text_formats import csv_text, json_text, markdown
 
@@ -146,6 +147,12 @@ def test_the_cost_of_a_month_is_that_of_the_runs_whose_costs_are_shown(campaign)
 
 def by_configuration(rows: list[dict[str, Any]]) -> dict[tuple[str, str], dict[str, Any]]:
     return {(row["cluster"], row["mapping"]): row for row in rows}
+
+
+def test_nobody_asked_for_a_month_and_there_is_none(campaign) -> None:
+    comparison = campaign.comparison.model_copy(update={"runs_per_month": None})
+    page = make_page(replace(campaign, comparison=comparison))
+    assert [application.month for application in page.applications] == [None]
 
 
 def test_effects_of_several_knobs_are_marked(campaign) -> None:

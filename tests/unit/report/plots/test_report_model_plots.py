@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ET
 import pytest
 import report_examples
 from fold_builder import Event, model_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wavetank.model.document.phase import ListedOffsets, PatternMember
 from wavetank.model.tables.model_tables import model_tables
@@ -39,6 +41,12 @@ def test_the_temporal_pattern_has_a_mark_for_each_rank_and_kind() -> None:
     assert any(t.startswith("rank 0: 2,120 read operations of 8,191 B") for t in found)
 
 
+def test_request_sizes_are_the_legend_of_the_temporal_pattern() -> None:
+    shown = words(model_plots.temporal_pattern(report_examples.abyss(), "tick"))
+    assert "4 KiB" in shown
+    assert "8,191 B" in shown
+
+
 def test_ten_thousand_ranks_give_a_plot_as_small_as_a_hundred() -> None:
     small = inline_svg(
         model_plots.temporal_pattern(report_examples.many_ranks(100, 10_000), "time")
@@ -58,6 +66,12 @@ def test_evenly_spaced_ranks_of_a_timeline_stand_for_the_ranks_between_them() ->
     plot = model_plots.temporal_pattern(model.model_copy(update={"timeline": some}), "time")
     assert "20 evenly spaced ranks stand for 10,000 that do I/O" in plot.caption
     assert any(title.startswith("ranks 500 to 999:") for title in titles(plot))
+
+
+def test_ranks_without_io_stay_empty() -> None:
+    # of ABySS's 4 ranks only 0 and 1 read: no row of a reader is wider than one rank
+    found = titles(model_plots.temporal_pattern(report_examples.abyss(), "time"))
+    assert all(title.startswith("rank ") for title in found)
 
 
 def test_calls_of_the_mpi_library_are_not_counted_as_the_applications() -> None:
@@ -87,6 +101,11 @@ def test_every_operation_is_within_some_mark() -> None:
     assert all(any(left <= a and b <= right for left, right in merged) for a, b in spans)
     # a gap of half a period (0.05 of 10) is 3.5 columns of 700: it stays visible
     assert len(merged) == 100
+
+
+def test_an_instant_is_at_least_a_column_wide() -> None:
+    ((left, right),) = axes.merge_columns([(5.0, 5.0)], (0.0, 10.0))
+    assert right - left == pytest.approx(10.0 / axes.N_COLUMNS)
 
 
 def test_the_spatial_pattern_has_a_panel_for_each_file() -> None:
@@ -190,6 +209,19 @@ def test_operations_are_counted_over_ranks_and_repetitions() -> None:
     assert found == {("write", 2_500_000): 640, ("read", 2_500_000): 640}
 
 
+def test_a_short_last_operation_counts_with_its_own_size() -> None:
+    model = report_examples.abyss()
+    first = model.phases[0].model_copy(update={"moved_last": (100,)})
+    found = {(o.kind, o.rs): o.count for o in operation_plots.operations_by_size([first])}
+    assert found == {("read", 8191): 2135, ("read", 100): 1}
+
+
+def test_the_gantt_chart_shows_a_series_as_one_row() -> None:
+    shown = words(operation_plots.gantt(report_examples.bt_io(), "time"))
+    assert "1\N{EN DASH}40 · btio.full.out" in shown
+    assert "41 · btio.full.out" in shown
+
+
 def test_a_phase_that_reads_and_writes_has_a_bar_of_each() -> None:
     model = model_of(
         [
@@ -202,6 +234,12 @@ def test_a_phase_that_reads_and_writes_has_a_bar_of_each() -> None:
     assert {"read", "write"} <= set(words(plot))
     assert len([title for title in titles(plot) if "read and written" in title]) == 2
     assert "has both, reads above" in plot.caption
+
+
+def test_metadata_operations_are_among_the_counts() -> None:
+    plot = operation_plots.operation_counts(report_examples.abyss().phases)
+    assert "open 6" in plot.alt
+    assert "read 4,272" in plot.alt
 
 
 @pytest.mark.parametrize(
@@ -226,6 +264,15 @@ def test_any_file_name_gives_well_formed_svg_without_elements_of_its_own(name) -
         assert not list(root.iter(f"{SVG}script"))
 
 
+@settings(max_examples=25, deadline=None)
+@given(name=st.text(st.characters(), min_size=1, max_size=60))
+def test_no_text_of_a_trace_breaks_a_plot(name) -> None:
+    root = ET.fromstring(inline_svg(operation_plots.gantt(report_examples.abyss(name), "tick")))
+    assert {element.tag.removeprefix(SVG) for element in root.iter()} <= {
+        "svg", "g", "path", "defs", "style", "text", "title", "use", "clipPath", "rect", "tspan",
+    }  # fmt: skip
+
+
 def test_two_plots_share_no_identifier_and_refer_only_to_their_own() -> None:
     model = report_examples.abyss()
     identifiers: list[str] = []
@@ -241,6 +288,12 @@ def test_two_plots_share_no_identifier_and_refer_only_to_their_own() -> None:
                 elif "url(#" in value:
                     assert value.partition("url(#")[2].partition(")")[0] in own
     assert len(identifiers) == len(set(identifiers))
+
+
+def test_colours_follow_the_theme() -> None:
+    text = inline_svg(operation_plots.request_sizes(report_examples.abyss().phases))
+    assert "var(--read)" in text
+    assert "fill: #1d6ea8" not in text
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
@@ -265,6 +318,14 @@ def test_reads_and_writes_of_many_ranks_have_a_panel_each() -> None:
     assert {"reads", "writes"} <= set(words(apart))
     assert len(apart.figure.axes) == 2
     assert sorted(titles(apart)) == sorted(titles(shared))
+
+
+def test_more_phases_than_rows_are_shown_by_file() -> None:
+    plot = operation_plots.gantt(report_examples.bt_io(), "time", most_rows=1)
+    assert "41 phases · btio.full.out" in words(plot)
+    # 40 writes and the read, each in its half of the row: none is hidden, and none is left out.
+    assert len(titles(plot)) == 2
+    assert any("40 write phases" in title for title in titles(plot))
 
 
 def test_listed_operations_are_counted_with_their_own_sizes() -> None:
