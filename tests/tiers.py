@@ -37,6 +37,7 @@ OF_TESTS = (
     ("native/test_replay_deaths.py", "full"),
     ("native/test_tracer_sanitized.py", "full"),
     ("unit/docs/test_book.py", "full"),
+    ("unit/report/page/test_report_html_size_all.py", "full"),
     ("unit/service/test_service_kill_all.py", "full"),
 )
 

@@ -174,8 +174,6 @@ def test_the_cache_of_a_node_is_its_files_pages(tmp_path: Path) -> None:
         "cache 9\nactive_file 1\ninactive_file 2\ntotal_active_file 4096\ntotal_inactive_file 8192\n"
     )
     assert group.cached_bytes() == 4096 + 8192
-    (tmp_path / "memory" / "c1" / "memory.usage_in_bytes").write_text("20480\n")
-    assert group.used_bytes() == 20480 - 4096 - 8192
 
 
 def test_rates_are_sent_to_tc_in_bits_with_a_burst_for_a_250_hz_kernel() -> None:

@@ -261,7 +261,7 @@ def test_findings_are_named_once():
     each = describe(
         runs, KERNEL, title="NFS", instances={"c3.2xlarge": 1}, prices=None, over_runs=Averager()
     )
-    assert each.findings == ("a daemon died",)
+    assert [str(note) for note in each.notes] == ["a daemon died"]
 
 
 def split_runs(*parts):

@@ -119,7 +119,7 @@ def test_reading_is_bound_by_the_slower_of_network_and_volumes():
 def test_too_many_instances_and_another_architecture_rule_out():
     judged = judge(kind("a"), max_instances=4, architecture="arm64")
     assert len(judged.ruled_out) == 2
-    assert "5 are needed" in judged.ruled_out[0]
+    assert "5 are needed" in judged.ruled_out[0][1]
 
 
 def test_a_type_without_a_price_is_ruled_out_and_counted():
@@ -155,7 +155,7 @@ def test_burstable_types_and_previous_generations_wait_to_be_asked_for(has, why,
 
 def test_a_current_type_is_ruled_out_where_previous_generations_are_asked_for():
     assert judge(kind("a"), generation="previous").ruled_out == (
-        "generation: it is of a current one",
+        ("generation", "generation: it is of a current one"),
     )
 
 

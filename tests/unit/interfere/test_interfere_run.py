@@ -170,7 +170,7 @@ def test_a_start_that_never_is_together_leaves_a_finding(tmp_path):
     said = spec()
     _, comparison, *_ = run(said, plan_of(said), tmp_path, FairPerformer(late_s=[0.02] * 9))
     for setting in comparison.interference.settings:
-        assert "ranks started 20.0 ms apart" in setting.findings[0]
+        assert "ranks started 20.0 ms apart" in str(setting.notes[0])
 
 
 def test_reads_beyond_the_limits_leave_a_finding(tmp_path):

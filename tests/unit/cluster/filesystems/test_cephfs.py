@@ -95,7 +95,7 @@ def test_a_layout_that_ceph_would_refuse_is_found_before_anything_starts(
 
 @pytest.mark.parametrize("name", ["layout:/etc/", "layout:a/../b", "layouts", "layout:"])
 def test_a_layout_of_a_place_outside_the_mount_is_refused(name: str) -> None:
-    assert f"file_system.options {name}" in wrong(options={name: "stripe_count=2"})
+    assert f"file_system.options.{name}" in wrong(options={name: "stripe_count=2"})
 
 
 # --- options
@@ -255,7 +255,9 @@ def test_a_guest_without_the_module_mounts_by_fuse_unless_the_kernel_is_asked_fo
 def test_which_client_it_is_is_read_from_the_mount(
     mounted: str, name: str, has_socket: bool
 ) -> None:
-    guest = Guest(True, mounted)
+    mounts = f"a {mounted} rw 0 0\n" if mounted else ""
+    answers = {"cat": mounts, "uname": "6.1.176\n"}
+    guest = FakeHost(answer=lambda host, argv: answers.get(argv[0], ""))
     assert clients.client_name(guest, "/at") == name
     assert clients.has_socket(guest, "/at") == has_socket
 

@@ -98,7 +98,7 @@ def test_the_driver_behind_reads_a_specification_of_its_own() -> None:
 def test_options_are_checked_by_whom_they_are_for() -> None:
     said = "\n".join(gateway.Gateway().check(spec(options={"gateway.thread": 8, "no-option": 1}, mount_options={"acl": True})))  # fmt: skip
     assert "file_system.options.gateway.thread: nfs has no such option here" in said
-    assert "file_system.options no-option is no option of a volume" in said
+    assert "file_system.options.no-option: glusterfs has no such option" in said
     assert "file_system.mount_options.acl: nfs has no such option here" in said
 
 

@@ -97,7 +97,9 @@ def test_ranks_that_share_a_file_at_random_are_said_to_differ_in_number(tmp_path
 def test_versions_without_a_seed_are_not_given_one(tmp_path, version):
     write, _ = random_lines(tmp_path, version)
     assert " -z -o data" in write.command
-    assert any(f"IOR {version} has no option for the seed" in said for said in write.not_reproduced)
+    assert any(
+        f"IOR {version} has no option for the seed" in str(note) for note in write.not_reproduced
+    )
 
 
 def test_random_collective_calls_stay_in_order_and_say_so(tmp_path):

@@ -174,4 +174,4 @@ def test_fio_says_which_syncs_it_does_not_make(tmp_path):
     kernel = kernel_of([write(3), SYNC, write(2), SYNC, write(7), SYNC], tmp_path)
     plan = fio_plan(kernel)
     assert "end_fsync=1" in plan.text()
-    assert "The application syncs 3 times, fio 1 times." in plan.not_reproduced[1]
+    assert "The application syncs 3 times, fio 1 times." in str(plan.not_reproduced[1])

@@ -55,7 +55,7 @@ def test_json_holds_medians_and_ends_in_base_units(campaign) -> None:
 
 def test_json_holds_the_advice_and_where_it_comes_from(campaign) -> None:
     body = json.loads(json_text(campaign))
-    assert body["schema"] == "wavetank.report/2"
+    assert body["schema"] == "wavetank.report/1"
     assert body["provenance"]["tool_version"] == "0.1.0"
     sentences = [advice["sentence"] for advice in body["applications"][0]["advice"]]
     assert sentences == [advice.sentence for advice in campaign.comparison.advice]
