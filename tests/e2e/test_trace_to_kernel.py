@@ -61,4 +61,4 @@ def test_the_nearest_ior_lines_say_that_8191_becomes_8192(assembled: Path) -> No
     assert reading
     for line in reading:
         assert "-t 8192" in line["command"]
-        assert any("8191" in sentence for sentence in line["not_reproduced"])
+        assert any("8191" in note["text"] for note in line["not_reproduced"])
