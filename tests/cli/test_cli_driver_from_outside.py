@@ -103,15 +103,16 @@ def test_where_nothing_can_be_compared_try_ends_with_the_reasons(
 
 
 def test_a_driver_that_cannot_be_loaded_hides_no_other(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     site = tmp_path_factory.mktemp("broken")
     facts = site / "broken_fs-1.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-fs\nVersion: 1\n")
     (facts / "entry_points.txt").write_text("[wavetank.file_systems]\nbroken = no_such_module:FS\n")
-    monkeypatch.syspath_prepend(site)
-    rows = json.loads(call("doctor", "--format", "json").stdout)["this_machine"]
+    with pytest.MonkeyPatch.context() as patch:  # undone before the path that the fixture set
+        patch.syspath_prepend(site)
+        rows = json.loads(call("doctor", "--format", "json").stdout)["this_machine"]
     found = {row["ability"]: row for row in rows}
     assert "cannot be loaded from no_such_module:FS" in found["broken"]["found"]
     assert "sshfs" in found and "nfs" in found

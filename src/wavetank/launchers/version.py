@@ -7,15 +7,17 @@ import subprocess
 from functools import cache
 
 
-@cache
 def version_text(program: str) -> str | None:
     """Output of ``program --version``; None when it is not there or does not answer.
 
     mpirun (Open MPI) 4.1.4 / HYDRA build details: Version: 4.0.2 (MPICH) / slurm 22.05.8
     """
     path = shutil.which(program)
-    if path is None:
-        return None
+    return None if path is None else _answer(path)
+
+
+@cache
+def _answer(path: str) -> str | None:
     try:
         found = subprocess.run(
             [path, "--version"],

@@ -21,7 +21,6 @@ from wavetank.doctor import finding as looking
 from wavetank.doctor import software
 from wavetank.doctor.examination import examine
 from wavetank.doctor.finding import Finding
-from wavetank.launchers.version import version_text
 
 
 def finding(ability: str) -> Finding:
@@ -153,12 +152,10 @@ def test_slurm_without_a_configuration_is_not_called_missing(
 ) -> None:
     monkeypatch.setattr(programs, "SYSTEM_PATH", "/nowhere")
     monkeypatch.setenv("PATH", str(tmp_path))
-    version_text.cache_clear()
     if said is not None:
         (tmp_path / "srun").write_text(f"#!/bin/sh\n{said}\n")
         (tmp_path / "srun").chmod(0o755)
     (seen,) = (each for each in software.slurm() if each.ability == "launcher srun")
-    version_text.cache_clear()
     assert seen.state == state and found in seen.found
     assert state == "ok" or (seen.cost and seen.remedy)
 
