@@ -96,11 +96,11 @@ def test_a_full_disk_below_an_mpi_library_is_named_also_where_the_library_says_n
         subprocess.run(["umount", str(root)], check=True)
     failure = result.failure or ""
     assert result.status == "failed" and "btio.full.out at offset " in failure
-    # Open MPI 4.1 reports no error of collective writes: the file is found to be too short.
-    assert "No space left on device" in failure or (
-        "7680000 bytes were written to it without an error of the MPI library: they are lost"
-        in failure
-    )
+    # Open MPI 4.1 reports no error of collective writes: the file is found to be too short. MPICH's ROMIO tells a rank
+    # that is no aggregator only that there was an error, and such a rank may be the first that ends.
+    silent = "7680000 bytes were written to it without an error of the MPI library: they are lost"
+    told = ["No space left on device", silent if name == "openmpi" else "Other I/O error"]
+    assert any(words in failure for words in told)
 
 
 def reading(n_ranks: int = 2) -> km.Model:
