@@ -35,8 +35,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what the tier leaves out of a file: other clusters."""
     if tier := config.getoption("--tier"):
-        kept = [item for item in items if tiers.runs_item(item, tier)]
-        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        kept: list[pytest.Item] = []
+        left_out: list[pytest.Item] = []
+        for item in items:
+            (kept if tiers.runs_item(item, tier) else left_out).append(item)
+        config.hook.pytest_deselected(items=left_out)
         items[:] = kept
 
 
