@@ -257,3 +257,20 @@ def test_mpich_s_daemons_are_told_where_the_launcher_is_where_nodes_do_not_know_
     assert argv[argv.index("-localhost") + 1] == "10.77.0.254"
     here = launcher("mpich").command(Job(("./app",), 2), tmp_path)
     assert "-localhost" not in here
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("srun: fatal: Could not establish a configuration source\n", "Could not establish"),
+        (None, "srun is not installed"),
+    ],
+)
+def test_srun_that_does_not_work_gives_its_own_reason(
+    programs: dict[str, str], tmp_path: Path, said: str | None, why: str
+) -> None:
+    programs.pop("srun")
+    if said is not None:
+        programs["srun"] = said
+    with pytest.raises(KernelError, match=why):
+        srun.Srun().command(Job(n_ranks=1, argv=("./a",)), tmp_path)
