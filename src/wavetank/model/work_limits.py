@@ -38,7 +38,7 @@ class WorkLimits:
         chunk_rows: rows folded at a time: 45 MiB of columns. Work for a chunk, whatever is in it, takes as long as that
             for 10,000 operations.
         part_rows: rows of a part, and repetitions of its pattern, up to which parts are described together.
-        point_rows: rows of a part from which on its points are made by themselves.
+        point_rows: rows of parts whose points are made together.
         pattern_operations: operations of patterns that are looked at together.
         metadata_rows: rows of calls without data that are given to phases at a time: each takes 150 bytes while it is.
         lists: room for lists.
@@ -46,7 +46,7 @@ class WorkLimits:
 
     chunk_rows: int = 1 << 18
     part_rows: int = 1 << 8
-    point_rows: int = 1 << 12
+    point_rows: int = 1 << 16
     pattern_operations: int = 1 << 10
     metadata_rows: int = 1 << 19
     lists: ListRoom = field(default_factory=ListRoom)

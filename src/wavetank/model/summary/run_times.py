@@ -36,17 +36,6 @@ class IdleTimes:
     start_ns: Int64Array
     end_ns: Int64Array
 
-    def of_rank(self, rank: int, first_seq: int, last_seq: int) -> IdleTimes:
-        """Those of one rank that lie between two of its operations."""
-        low, high = np.searchsorted(self.rank, [rank, rank + 1])
-        within = slice(
-            low + int(np.searchsorted(self.seq[low:high], first_seq, side="right")),
-            low + int(np.searchsorted(self.seq[low:high], last_seq, side="right")),
-        )
-        return IdleTimes(
-            self.rank[within], self.seq[within], self.start_ns[within], self.end_ns[within]
-        )
-
     def before(self, rank: Int32Array, seq: Int64Array) -> Int64Array:
         """How many of these idle times come before each of some operations: all of lower ranks, and those of its own."""
         if not len(self):

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import members
-from wavetank.model.document.timeline import Timeline
+from wavetank.model.compression.folded_table import Folded, members
+from wavetank.model.document.timeline import PointColumns, Timeline
 from wavetank.model.phases.activity import Activity
 from wavetank.model.summary.run_times import IdleTimes
-from wavetank.model.summary.timeline_points import (
-    LINE,
-    Points,
-    points_of,
-    points_of_parts,
-)
-from wavetank.trace.schema import UNKNOWN, Int64Array
+from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
+
+LINE = 3
+"""Operations of a run that are more than two places that any line goes through."""
+
+
+Points = Int64Array
+"""Points as columns of equal length, shape (11, points).
+
+The part's number, code of the call, request size, operations, first and last tick, start and end in ns, first and last
+offset, whether scattered. A start, an end or a first offset that is not known is UNKNOWN.
+"""
 
 
 def make_timeline(activity: Activity, idle: IdleTimes, ph_ids: Int64Array) -> Timeline:
@@ -55,12 +59,14 @@ def make_timeline(activity: Activity, idle: IdleTimes, ph_ids: Int64Array) -> Ti
         return ()
     room = max(1, limits.timeline_points // len(own))
     body = members(activity.rows.table)
-    at_once = points_of_parts(activity, own, idle, body, room)
-    chunks = [at_once]
-    for number in sorted(set(own).difference(at_once[0].tolist())):
-        chunks.extend(_Part(activity, number, body).points(idle, room))
-    points = np.concatenate(chunks, axis=1)
-    return points_of(activity, ph_ids, points[:, np.argsort(points[0], kind="stable")])
+    numbers = np.array(own, dtype=np.int64)
+    n_rows = [parts[number].last_row - parts[number].first_row + 1 for number in own]
+    portion = np.cumsum(n_rows) // activity.work.point_rows
+    chunks = np.split(numbers, np.flatnonzero(np.diff(portion)) + 1)
+    points = np.concatenate(
+        [_points_of_parts(activity, chunk, idle, body, room) for chunk in chunks], axis=1
+    )
+    return _timeline(activity, ph_ids, points[:, np.argsort(points[0], kind="stable")])
 
 
 def _thinned(own: Sequence[int], activity: Activity) -> list[int]:
@@ -75,162 +81,265 @@ def _thinned(own: Sequence[int], activity: Activity) -> list[int]:
     return [own[at] for at in np.sort(chosen).tolist()]
 
 
+def _timeline(activity: Activity, ph_ids: Int64Array, points: Points) -> Timeline:
+    """The points of a timeline."""
+    number, code, size, count, tick_first, tick_last, start, end, first, last, scattered = points
+    if not len(number):
+        return ()
+    of_part = np.array(
+        [
+            (part.rank, activity.file_ids[part.file])
+            for part in map(activity.parts.__getitem__, number.tolist())
+        ],
+        dtype=np.int64,
+    )
+    timed, placed = (start != UNKNOWN) & (end != UNKNOWN), first != UNKNOWN
+    names = np.full(256, None, dtype=object)
+    names[list(activity.rows.ops)] = [op.name for op in activity.rows.ops.values()]
+    return PointColumns(
+        rank=of_part[:, 0],
+        file_id=of_part[:, 1],
+        iop_type=names[code],
+        rs=size,
+        tick_first=tick_first,
+        tick_last=tick_last,
+        start_s=np.where(timed, start / 1e9, np.nan),
+        end_s=np.where(timed, end / 1e9, np.nan),
+        offset_first=np.where(placed, first, UNKNOWN),
+        offset_last=np.where(placed, last, UNKNOWN),
+        count=count,
+        ph_id=ph_ids[number],
+        scattered=scattered != 0,
+    )
+
+
 @dataclass(frozen=True)
-class _Stretch:
-    """Operations of a part between two idle times.
+class _Pieces:
+    """Rows of parts, cut at idle times. A stretch is what lies between two of them; columns of equal length, in order.
 
     Attributes:
-        rows: of DataRows, ascending.
-        low, high: of each row its first operation, and the one after its last.
-        start_ns, end_ns: when it began and ended; UNKNOWN without times.
-        scattered: calls of a kind lie now further, now nearer in the file, from row to row.
+        part: position of the part among those that were asked for.
+        gap: number of idle times before it.
+        row: of DataRows.
+        low, high: of the row its first operation, and the one after its last.
+        first_gap, last_gap: of its part.
+        listed: whether some rows of its part have lists.
     """
 
-    rows: Int64Array
+    part: Int64Array
+    gap: Int64Array
+    row: Int64Array
     low: Int64Array
     high: Int64Array
-    start_ns: int
-    end_ns: int
-    scattered: bool
+    first_gap: Int64Array
+    last_gap: Int64Array
+    listed: BoolArray
+
+    def some(self, which: BoolArray) -> _Pieces:
+        """Those of them."""
+        return _Pieces(*(getattr(self, field.name)[which] for field in fields(self)))
 
 
-class _Part:
-    """One rank's part in a phase."""
+@dataclass(frozen=True)
+class _Stretches:
+    """The stretches of pieces, in their order.
 
-    def __init__(self, activity: Activity, number: int, body: Int64Array) -> None:
-        part = activity.parts[number]
-        self._activity, self._part, self._number = activity, part, number
-        self._rows = np.arange(part.first_row, part.last_row + 1)
-        self._source = activity.data.row[self._rows]
-        self._body = body[self._source]  # operations from one of a row to its next
+    Attributes:
+        of: the stretch of each piece.
+        first: the first piece of each stretch.
+        part: position of each one's part among those that were asked for.
+        beside: stretches of its part.
+        start_ns, end_ns: when each began and ended; UNKNOWN without times.
+    """
 
-    def points(self, idle: IdleTimes, room: int) -> Iterator[Points]:
-        """Its points.
+    of: Int64Array
+    first: Int64Array
+    part: Int64Array
+    beside: Int64Array
+    start_ns: Int64Array
+    end_ns: Int64Array
 
-        Args:
-            idle: of all ranks.
-            room: points that are wanted at most; there are more where idle times divide it.
-        """
-        stretches = list(self._stretches(idle))
-        data, limits = self._activity.data, self._activity.thresholds
-        is_listed = (data.listed[self._rows] >= 0).any()
-        for stretch in stretches:
-            irregular = stretch.scattered or is_listed
-            most = limits.scattered_points if irregular else limits.part_points
-            pieces = min(most, room) // len(stretches)
-            if is_listed:
-                yield self._places(stretch, max(pieces, 1))
-                continue
-            n_rows = len(stretch.rows)
-            n_points = max(1, min(pieces, n_rows))
-            edges = [n_rows * point // n_points for point in range(n_points + 1)]
-            points = [
-                point
-                for first, stop in pairwise(edges)
-                for point in self._of_each_call(stretch, first, stop)
-            ]
-            yield np.array(points, dtype=np.int64).T
 
-    def _stretches(self, idle: IdleTimes) -> Iterator[_Stretch]:
-        data, table = self._activity.data, self._activity.rows.table
-        rows, seq = self._rows, table.seq[self._source]
-        count = data.count[rows]
-        last_seq = seq + (count - 1) * self._body
-        between = idle.of_rank(self._part.rank, int(seq[0]), int(last_seq.max()))
-        # The operations of interleaved rows have no places of their own in the rank's sequence.
-        if not len(between) or (table.substream[self._source] >= 0).any():
-            yield self._stretch(rows, np.zeros_like(count), count, None, None)
-            return
-        latest = np.maximum.accumulate(last_seq)
-        edges = [int(seq[0]), *between.seq.tolist(), int(latest[-1]) + 1]
-        ends = [None, *between.end_ns.tolist()]
-        starts = [*between.start_ns.tolist(), None]
-        for (a, b), after, before in zip(pairwise(edges), ends, starts, strict=True):
-            # Rows that may have operations from a on, and before b.
-            near = slice(int(np.searchsorted(latest, a)), int(np.searchsorted(seq, b)))
-            step = self._body[near]
-            low = np.clip(-((seq[near] - a) // step), 0, count[near])
-            high = np.clip(-((seq[near] - b) // step), 0, count[near])
-            some = low < high
-            if some.any():
-                yield self._stretch(rows[near][some], low[some], high[some], after, before)
+def _points_of_parts(
+    activity: Activity, own: Int64Array, idle: IdleTimes, body: Int64Array, room: int
+) -> Points:
+    """The points of some parts.
 
-    def _stretch(
-        self, rows: Int64Array, low: Int64Array, high: Int64Array, after: int | None, before: int | None
-    ) -> _Stretch:  # fmt: skip
-        """Operations of rows; what of a row lies beyond an idle time began or ended with that."""
-        data, table = self._activity.data, self._activity.rows.table
-        source = data.row[rows]
-        start = int(table.start_ns[source].min())
-        end = int(table.end_ns[source].max())
-        scattered = self._leads_back(rows, low)
-        if start == UNKNOWN or int(table.end_ns[source].min()) == UNKNOWN:
-            return _Stretch(rows, low, high, UNKNOWN, UNKNOWN, scattered)
-        start = start if after is None else max(start, after)
-        end = end if before is None else min(end, before)
-        return _Stretch(rows, low, high, start, max(start, end), scattered)
+    Args:
+        activity: the trace taken apart.
+        own: numbers of parts.
+        idle: idle times of all ranks.
+        body: of each row of the table, operations from one of the row to its next.
+        room: points that are wanted of a part at most.
+    """
+    pieces = _cut(activity, own, idle, body)
+    return np.concatenate(
+        [
+            _lines(activity, own, pieces.some(~pieces.listed), idle, room),
+            _places(activity, own, pieces.some(pieces.listed), idle, room),
+        ],
+        axis=1,
+    )
 
-    def _leads_back(self, rows: Int64Array, low: Int64Array) -> bool:
-        data = self._activity.data
-        op = data.op[rows]
-        for code in np.unique(op).tolist():
-            steps = np.diff(data.offsets(rows[op == code], low[op == code]))
-            if (steps < 0).any() and (steps > 0).any():
-                return True
-        return False
 
-    def _of_each_call(self, stretch: _Stretch, first: int, stop: int) -> Iterator[list[int]]:
-        """Some of a stretch's rows as one point for each call."""
-        op = self._activity.data.op[stretch.rows[first:stop]]
-        codes, at = np.unique(op, return_index=True)
-        for code in codes[np.argsort(at)].tolist():
-            yield self._of_rows(stretch, first + np.flatnonzero(op == code))
+def _stretches(table: Folded, source: Int64Array, pieces: _Pieces, idle: IdleTimes) -> _Stretches:
+    """The stretches of pieces whose rows are ``source`` in the table."""
+    new = np.ones(len(pieces.part), dtype=bool)
+    new[1:] = (pieces.part[1:] != pieces.part[:-1]) | (pieces.gap[1:] != pieces.gap[:-1])
+    first = np.flatnonzero(new)
+    part = pieces.part[first]
+    beside = np.bincount(part)[part]
+    return _Stretches(
+        np.cumsum(new) - 1, first, part, beside, *_spans(table, source, first, pieces, idle)
+    )
 
-    def _of_rows(self, stretch: _Stretch, at: Int64Array) -> list[int]:
-        data, table = self._activity.data, self._activity.rows.table
-        rows, low, high = stretch.rows[at], stretch.low[at], stretch.high[at]
-        begin, end = int(data.row[rows[0]]), int(data.row[rows[-1]])
-        first = int(data.offsets(rows[:1], low[:1])[0])
-        known, n = first != UNKNOWN, int((high - low).sum())
-        scattered = known and stretch.scattered and n > 1 and (len(rows) > 1 or n < LINE)
-        last = int(data.offsets(rows[-1:], high[-1:] - 1)[0])
-        return [
-            self._number, int(data.op[rows[0]]), int(data.size[rows[0]]), n,
-            int(table.tick[begin] + low[0] * table.tick_step[begin]),
-            int(table.tick[end] + (high[-1] - 1) * table.tick_step[end]),
-            *self._times(stretch, begin, end), first, first if scattered else last, scattered,
-        ]  # fmt: skip
 
-    def _times(self, stretch: _Stretch, begin: int, end: int) -> tuple[int, int]:
-        """Of some rows of a stretch: their own times, as far as they are within it."""
-        table = self._activity.rows.table
-        if stretch.start_ns == UNKNOWN:
-            return UNKNOWN, UNKNOWN
-        start = max(int(table.start_ns[begin]), stretch.start_ns)
-        return start, max(start, min(int(table.end_ns[end]), stretch.end_ns))
+def _places(
+    activity: Activity, own: Int64Array, pieces: _Pieces, idle: IdleTimes, room: int
+) -> Points:
+    """Evenly spaced operations of each stretch, each for those up to the next one: between places there is no line.
 
-    def _places(self, stretch: _Stretch, pieces: int) -> Points:
-        """Evenly spaced operations of a stretch, each for those up to the next one: between places there is no line.
+    Rows with lists hold many places. As if all operations of a stretch were equally long.
+    """
+    if not len(pieces.part):
+        return np.zeros((11, 0), dtype=np.int64)
+    data, table = activity.data, activity.rows.table
+    stretches = _stretches(table, data.row[pieces.row], pieces, idle)
+    length = pieces.high - pieces.low
+    ends = np.cumsum(length)
+    n = np.add.reduceat(length, stretches.first)
+    most = min(activity.thresholds.scattered_points, room) // stretches.beside
+    n_points = np.minimum(np.maximum(most, 1), n)
+    # Point p of a stretch's n begins at its operation n_operations * p // n.
+    of = np.repeat(np.arange(len(n)), n_points)
+    nth = np.arange(len(of)) - np.repeat(np.cumsum(n_points) - n_points, n_points)
+    begin, end = nth * n[of] // n_points[of], (nth + 1) * n[of] // n_points[of]
+    operation = (np.cumsum(n) - n)[of] + begin
+    at = np.searchsorted(ends, operation, side="right")
+    row = pieces.row[at]
+    within = pieces.low[at] + operation - (ends - length)[at]
+    offsets, source = data.offsets(row, within), data.row[row]
+    ticks = table.tick[source] + within * table.tick_step[source]
+    next_tick = np.append(ticks[1:], ticks[-1:])
+    last = np.flatnonzero(nth == n_points[of] - 1)
+    next_tick[last] = ticks[last]
+    start, timed = stretches.start_ns[of], stretches.start_ns[of] != UNKNOWN
+    span, count = (stretches.end_ns - stretches.start_ns)[of], end - begin
+    return np.stack([
+        own[stretches.part[of]], data.op[row], data.sizes(row, within), count, ticks, next_tick,
+        np.where(timed, start + span * begin // n[of], UNKNOWN),
+        np.where(timed, start + span * end // n[of], UNKNOWN),
+        offsets, offsets, count > 1,
+    ])  # fmt: skip
 
-        Rows with lists hold many places. As if all operations of the stretch were equally long.
-        """
-        data, table = self._activity.data, self._activity.rows.table
-        length = stretch.high - stretch.low
-        ends = np.cumsum(length)
-        n = int(ends[-1])
-        edges = np.arange(min(pieces, n) + 1) * n // min(pieces, n)
-        at = np.searchsorted(ends, edges[:-1], side="right")
-        row = stretch.rows[at]
-        within = stretch.low[at] + edges[:-1] - (ends - length)[at]
-        offsets, sizes = data.offsets(row, within), data.sizes(row, within)
-        source = data.row[row]
-        ticks = table.tick[source] + within * table.tick_step[source]
-        span = stretch.end_ns - stretch.start_ns
-        times = stretch.start_ns + span * edges // n
-        if stretch.start_ns == UNKNOWN:
-            times = np.full_like(times, UNKNOWN)
-        count = np.diff(edges)
-        return np.stack([
-            np.full_like(count, self._number), data.op[row], sizes, count, ticks, np.append(ticks[1:], ticks[-1:]),
-            times[:-1], times[1:], offsets, offsets, count > 1,
-        ])  # fmt: skip
+
+def _lines(
+    activity: Activity, own: Int64Array, pieces: _Pieces, idle: IdleTimes, room: int
+) -> Points:
+    """Each stretch in pieces of equally many rows, a point for each call of one."""
+    if not len(pieces.part):
+        return np.zeros((11, 0), dtype=np.int64)
+    data, table, limits = activity.data, activity.rows.table, activity.thresholds
+    source, op = data.row[pieces.row], data.op[pieces.row].astype(np.int64)
+    stretches = _stretches(table, source, pieces, idle)
+    start, stretch = stretches.first, stretches.of
+    length = np.diff(start, append=len(stretch))
+    scattered = _lead_back(stretch, op, data.offsets(pieces.row, pieces.low), len(start))
+    most = np.minimum(np.where(scattered, limits.scattered_points, limits.part_points), room)
+    most //= stretches.beside
+    most = np.maximum(1, np.minimum(most, length))
+    # Piece p of n rows begins at row n * p // pieces.
+    within = np.arange(len(stretch)) - start[stretch]
+    place = ((within + 1) * most[stretch] - 1) // length[stretch]
+    order = np.lexsort((op, place, stretch))
+    key = (stretch[order], place[order], op[order])
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in key])
+    edges = np.flatnonzero(new)
+    n = np.add.reduceat((pieces.high - pieces.low)[order], edges)
+    n_rows = np.diff(edges, append=len(order))
+    head, tail = order[edges], order[np.append(edges[1:], len(order)) - 1]
+    by_call = np.argsort(head)  # in the order in which calls come first
+    n, n_rows, head, tail = n[by_call], n_rows[by_call], head[by_call], tail[by_call]
+    of = stretch[head]
+    first = data.offsets(pieces.row[head], pieces.low[head])
+    last = data.offsets(pieces.row[tail], pieces.high[tail] - 1)
+    apart = (first != UNKNOWN) & scattered[of] & (n > 1) & ((n_rows > 1) | (n < LINE))
+    head_row, tail_row = source[head], source[tail]
+    since = np.maximum(table.start_ns[head_row], stretches.start_ns[of])
+    until = np.maximum(since, np.minimum(table.end_ns[tail_row], stretches.end_ns[of]))
+    timed = stretches.start_ns[of] != UNKNOWN
+    return np.stack([
+        own[pieces.part[head]], op[head], data.size[pieces.row[head]], n,
+        table.tick[head_row] + pieces.low[head] * table.tick_step[head_row],
+        table.tick[tail_row] + (pieces.high[tail] - 1) * table.tick_step[tail_row],
+        np.where(timed, since, UNKNOWN), np.where(timed, until, UNKNOWN),
+        first, np.where(apart, first, last), apart,
+    ])  # fmt: skip
+
+
+def _cut(activity: Activity, own: Int64Array, idle: IdleTimes, body: Int64Array) -> _Pieces:
+    """The rows of some parts."""
+    data, table = activity.data, activity.rows.table
+    first = np.array([activity.parts[number].first_row for number in own], dtype=np.int64)
+    last = np.array([activity.parts[number].last_row for number in own], dtype=np.int64)
+    length = last - first + 1
+    start = np.cumsum(length) - length
+    row = np.repeat(first - start, length) + np.arange(int(length.sum()))
+    source = data.row[row]
+    count, rank, seq, step = data.count[row], table.rank[source], table.seq[source], body[source]
+    last_seq = seq + (count - 1) * step
+    # The operations of interleaved rows have no places of their own in the rank's sequence.
+    interleaved = np.logical_or.reduceat(table.substream[source] >= 0, start)
+    gaps = idle.before(rank, seq), idle.before(rank, last_seq)
+    edges = gaps[0][start], np.maximum.reduceat(gaps[1], start)
+    edges = edges[0], np.where(interleaved, edges[0], edges[1])
+    hidden, at_start = np.repeat(interleaved, length), np.repeat(edges[0], length)
+    gaps = np.where(hidden, at_start, gaps[0]), np.where(hidden, at_start, gaps[1])
+    times = gaps[1] - gaps[0] + 1
+    listed = np.logical_or.reduceat(data.listed[row] >= 0, start)
+    # A row is in each stretch that it has operations in, from the first to the last.
+    at = np.repeat(np.arange(len(row)), times)
+    gap = gaps[0][at] + np.arange(len(at)) - np.repeat(np.cumsum(times) - times, times)
+    low, high = np.zeros(len(at), dtype=np.int64), count[at]
+    for edge, cut, number in ((low, gap > gaps[0][at], gap - 1), (high, gap < gaps[1][at], gap)):
+        some = np.flatnonzero(cut)
+        edge[some] = -((seq[at[some]] - idle.seq[number[some]]) // step[at[some]])
+    low, high = np.clip(low, 0, count[at]), np.clip(high, 0, count[at])
+    of = np.repeat(np.arange(len(own)), length)[at]
+    some = np.flatnonzero(low < high)
+    some = some[np.lexsort((row[at][some], gap[some], of[some]))]
+    part = of[some]
+    return _Pieces(
+        part, gap[some], row[at[some]], low[some], high[some], edges[0][part], edges[1][part],
+        listed[part],
+    )  # fmt: skip
+
+
+def _spans(
+    table: Folded, source: Int64Array, start: Int64Array, pieces: _Pieces, idle: IdleTimes
+) -> tuple[Int64Array, Int64Array]:
+    """When each stretch began and ended; UNKNOWN without times. What of a row lies beyond an idle time began or ended with that."""
+    begin = np.minimum.reduceat(table.start_ns[source], start)
+    end = np.maximum.reduceat(table.end_ns[source], start)
+    timed = (begin != UNKNOWN) & (np.minimum.reduceat(table.end_ns[source], start) != UNKNOWN)
+    gap, first, last = pieces.gap[start], pieces.first_gap[start], pieces.last_gap[start]
+    if len(idle):
+        at = np.clip(gap - 1, 0, len(idle) - 1), np.clip(gap, 0, len(idle) - 1)
+        begin = np.where(gap > first, np.maximum(begin, idle.end_ns[at[0]]), begin)
+        end = np.where(gap < last, np.minimum(end, idle.start_ns[at[1]]), end)
+    end = np.maximum(begin, end)
+    return np.where(timed, begin, UNKNOWN), np.where(timed, end, UNKNOWN)
+
+
+def _lead_back(stretch: Int64Array, op: Int64Array, offset: Int64Array, n: int) -> np.ndarray:
+    """Of each stretch, whether calls of a kind lie now further, now nearer in the file, from row to row."""
+    order = np.lexsort((op, stretch))
+    step = np.diff(offset[order])
+    key = stretch[order] * 256 + op[order]
+    same = key[1:] == key[:-1]
+    forth = np.unique(key[1:][same & (step > 0)])
+    back = np.unique(key[1:][same & (step < 0)])
+    found = np.zeros(n, dtype=bool)
+    found[np.intersect1d(forth, back, assume_unique=True) // 256] = True
+    return found

@@ -21,7 +21,7 @@ NAMES = (
 )
 
 
-ONE_BY_ONE = Rules(work=WorkLimits(part_rows=0, point_rows=0, pattern_operations=0))
+ONE_BY_ONE = Rules(work=WorkLimits(part_rows=0, point_rows=1, pattern_operations=0))
 
 
 def model(name: str, rules: Rules | None = None) -> Model:
