@@ -11,9 +11,9 @@ from typing import Any
 
 from wavetank.cluster.instance_types import InstanceType, find_instance
 from wavetank.errors import SpecError
+from wavetank.findings.finding import percent
+from wavetank.findings.requests import io_of
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.findings.finding import percent
-from wavetank.model.findings.requests import io_of
 from wavetank.units import MIB, format_rate, format_size
 
 INSTANCE = "c3.2xlarge"
@@ -126,7 +126,7 @@ def _caches(kernel: Kernel, memory_bytes: int, real_bytes: int, flush: bool) -> 
 
 def _read_again(kernel: Kernel) -> tuple[int, int]:
     """Bytes that are read beyond what lay on storage before the run, and all bytes that are moved."""
-    io = io_of(kernel, {})
+    io = io_of(kernel)
     read: dict[int, int] = defaultdict(int)
     for one in io.requests:
         if not one.writes:
@@ -137,7 +137,7 @@ def _read_again(kernel: Kernel) -> tuple[int, int]:
 
 
 def _written(kernel: Kernel) -> int:
-    return sum(one.moved_bytes for one in io_of(kernel, {}).requests if one.writes)
+    return sum(one.moved_bytes for one in io_of(kernel).requests if one.writes)
 
 
 def free_memory_bytes(memory: Path = Path("/proc/meminfo")) -> int | None:

@@ -17,10 +17,10 @@ from wavetank.cluster.filesystems.facts import Facts, TriedLayout
 from wavetank.cluster.registry import facts, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import SpecError
+from wavetank.findings.finding import CARRIER_SHARE, percent
+from wavetank.findings.requests import io_of
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import io_ranks
-from wavetank.model.findings.finding import CARRIER_SHARE, percent
-from wavetank.model.findings.requests import io_of
 from wavetank.units import MIB, format_size
 
 MOST_COMPUTE_NODES = 4
@@ -52,7 +52,7 @@ class Placement:
 
 def placement_of(kernel: Kernel) -> Placement:
     """How a kernel's bytes lie on its files; files of less than a tenth of the busiest one do not count."""
-    io = io_of(kernel, {})
+    io = io_of(kernel)
     moved: dict[int, int] = defaultdict(int)
     ranks: dict[int, set[int]] = defaultdict(set)
     reach: dict[int, int] = defaultdict(int)

@@ -11,12 +11,17 @@ if TYPE_CHECKING:
 
 
 def print_model(model: Model, output_format: str) -> None:
-    """The application, file and phase tables and what the I/O shows on standard output, warnings on standard error."""
+    """What the I/O shows and the application, file and phase tables on standard output, warnings on standard error."""
+    from wavetank.findings.findings_table import findings_table
     from wavetank.model.tables.approximation_tables import approximation_tables
     from wavetank.model.tables.model_tables import model_tables
 
     print_tables(
-        [*approximation_tables(model.approximation), *model_tables(model)],
+        [
+            findings_table(model),
+            *approximation_tables(model.approximation),
+            *model_tables(model),
+        ],
         output_format,
         extra={"notes": note_rows(model.notes)},
     )

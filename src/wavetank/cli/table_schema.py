@@ -22,6 +22,7 @@ from wavetank.cli import (
 )
 from wavetank.compare.tables.all import DEFINITIONS as COMPARISON
 from wavetank.compare.tables.check import CHECK
+from wavetank.findings.findings_table import FINDINGS
 from wavetank.interfere.tables import DEFINITIONS as STUDY
 from wavetank.kernel.document.variant_words import DEFINITIONS as VARIANT
 from wavetank.kernel.tables import fidelity, kernel, lines, results
@@ -39,7 +40,7 @@ _COMMANDS = (
     service_tables, show, space_tables,
 )  # fmt: skip
 DEFINITIONS: tuple[Definition[Any], ...] = (
-    *COMPARISON, CHECK, STORED, *STUDY, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, DIFFERENCES, TRACE, RANKS, CALLS,
+    *COMPARISON, CHECK, STORED, *STUDY, FINDINGS, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, DIFFERENCES, TRACE, RANKS, CALLS,
     DURATIONS,
     *(each for part in (lines, kernel, results, fidelity, *_COMMANDS) for each in part.DEFINITIONS), *VARIANT, *MEASUREMENT,
 )  # fmt: skip

@@ -12,10 +12,11 @@ Definitions: TypeAlias = "tuple[Definition[Any], ...]"
 
 def model_definitions() -> Definitions:
     """Of a model."""
+    from wavetank.findings.findings_table import FINDINGS
     from wavetank.model.tables.approximation_tables import ASSUMPTIONS, QUANTITIES
     from wavetank.model.tables.model_tables import DEFINITIONS
 
-    return (QUANTITIES, ASSUMPTIONS, *DEFINITIONS)
+    return (FINDINGS, QUANTITIES, ASSUMPTIONS, *DEFINITIONS)
 
 
 def difference_definitions() -> Definitions:

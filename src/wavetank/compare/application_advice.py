@@ -5,9 +5,9 @@ from __future__ import annotations
 from wavetank.compare.comparison import Advice
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.storage_advice import CACHED_PERCENT, FULL_PERCENT
+from wavetank.findings.all_findings import all_findings
+from wavetank.findings.finding import Finding
 from wavetank.kernel.document.kernel import Kernel
-from wavetank.model.findings.all_findings import find
-from wavetank.model.findings.finding import Finding
 from wavetank.units import format_rate
 
 _MOST_PHASES = 12
@@ -22,7 +22,7 @@ def application_advice(application: str, kernel: Kernel, best: Configuration) ->
         kernel: its kernel.
         best: the configuration that ranks first.
     """
-    findings = find(kernel, {file.file_id: file.name for file in kernel.files})
+    findings = all_findings(kernel)
     return tuple(
         Advice(
             about="application",

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from wavetank.errors import UsageError
+from wavetank.findings.findings_table import findings_table
 from wavetank.interface.figure import Figure
 from wavetank.interface.figure import public as public_figure
 from wavetank.interface.kernel import Kernel
 from wavetank.interface.table import Table, by_name, public
 from wavetank.model.document import model as document
 from wavetank.model.tables.file_table import file_table, names_of
-from wavetank.model.tables.findings_table import findings_table
 from wavetank.model.tables.model_tables import by_level, model_tables
 from wavetank.model.tables.phase_table import phase_table
 from wavetank.notes import Note
@@ -59,7 +59,11 @@ class Model:
         """What ``wavetank model`` prints, by name: application, files, phases, findings, ..."""
         from wavetank.model.tables.approximation_tables import approximation_tables
 
-        found = [*approximation_tables(self._model.approximation), *model_tables(self._model)]
+        found = [
+            findings_table(self._model),
+            *approximation_tables(self._model.approximation),
+            *model_tables(self._model),
+        ]
         return by_name(found)
 
     @property

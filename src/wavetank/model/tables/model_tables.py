@@ -9,25 +9,22 @@ from wavetank.model.document.model import Model, levels_of_files
 from wavetank.model.document.phase import Phase
 from wavetank.model.tables.application_table import APPLICATION, application_table
 from wavetank.model.tables.file_table import FILES, file_table, names_of
-from wavetank.model.tables.findings_table import FINDINGS, findings_table
 from wavetank.model.tables.metadata_table import METADATA, metadata_table
 from wavetank.model.tables.phase_table import PHASES, PHASES_BELOW, phase_table
 from wavetank.model.tables.relation_table import RELATIONS, relation_table
 from wavetank.tables.table import Table
 
-DEFINITIONS = (APPLICATION, FILES, PHASES, PHASES_BELOW, RELATIONS, METADATA, FINDINGS)
+DEFINITIONS = (APPLICATION, FILES, PHASES, PHASES_BELOW, RELATIONS, METADATA)
 
 
 def model_tables(model: Model, *, largest_first: bool = False) -> list[Table]:
-    """The application, file and phase tables, what the I/O shows; the phases of the level below where there are any."""
+    """The application, file and phase tables; the phases of the level below where there are any."""
     own, lower = by_level(model)
     tables = [application_table(model)]
     if own or not model.metadata:
         tables += [file_table(model, largest_first=largest_first), _phases(model, own)]
     if model.metadata:
         tables.append(metadata_table(model.metadata, model.n_ranks))
-    if own or model.metadata:
-        tables.append(findings_table(model))
     if lower:
         tables.append(_phases(model, lower, below=True))
     if model.relations:

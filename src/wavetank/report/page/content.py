@@ -25,6 +25,7 @@ from wavetank.compare.tables.trust import own_times_table
 from wavetank.compare.tables.use import use_table
 from wavetank.compare.tables.what_if import what_if_tables
 from wavetank.compare.words import origins_words, place_words
+from wavetank.findings.findings_table import findings_table
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.tables.lines import ior_table, mdtest_table
 from wavetank.measure.result import Measurement
@@ -205,7 +206,11 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
     """A model's tables and plots."""
     return ModelPart(
         command=shlex.join(model.command),
-        tables=tuple(each for each in model_tables(model, largest_first=True) if each.rows),
+        tables=tuple(
+            each
+            for each in (findings_table(model), *model_tables(model, largest_first=True))
+            if each.rows
+        ),
         figures=pattern_figures(model, anchor),
         pairs=operation_figures(model, anchor),
         kernel_lines=() if kernel is None else kernel_words(kernel),

@@ -14,10 +14,10 @@ from fold_builder import PROVENANCE, Event, trace_of
 from model_events import unfold
 from table_texts import texts
 from wavetank.errors import ModelError
+from wavetank.findings.all_findings import all_findings
 from wavetank.model.document.file_members import Members, Visits
 from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
-from wavetank.model.findings.all_findings import model_findings
 from wavetank.model.rules import Rules
 from wavetank.model.tables.file_table import file_table
 from wavetank.trace.schema import TracedFile
@@ -249,7 +249,7 @@ def test_a_family_is_one_line_for_people() -> None:
 
 def test_findings_tell_files_apart() -> None:
     model = model_of(epochs(n_ranks=4, n_epochs=1), families=True)
-    kinds = {one.kind: one for one in model_findings(model)}
+    kinds = {one.kind: one for one in all_findings(model)}
     assert not kinds.keys() & {"same-bytes-by-many-ranks", "no-collective-calls", "random-reads"}
     assert "480 of 480 files" in kinds["many-small-files"].sentence
 

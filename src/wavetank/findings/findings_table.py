@@ -5,9 +5,9 @@ A file of its own, as each table is: the findings are computed in a room that kn
 
 from __future__ import annotations
 
+from wavetank.findings.all_findings import all_findings
+from wavetank.findings.finding import Finding
 from wavetank.model.document.model import Model
-from wavetank.model.findings.all_findings import model_findings
-from wavetank.model.findings.finding import Finding
 from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import DASH, numbers_text
 
@@ -29,7 +29,7 @@ FINDINGS: Definition[Finding] = Definition(
 
 def findings_table(model: Model) -> Table:
     """A row for each finding, with its numbers and its remedy."""
-    findings = model_findings(model)
+    findings = all_findings(model)
     return FINDINGS.table(
         findings,
         caption="Computed from the model; nothing of it was measured on a cluster."

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from wavetank.model.findings.finding import (
+from wavetank.findings.finding import (
     CARRIER_SHARE,
     GATHERED_BYTES,
     LEAST_BYTES,
@@ -20,7 +20,7 @@ from wavetank.model.findings.finding import (
     Finding,
     percent,
 )
-from wavetank.model.findings.requests import Io, Requests, by_file, tally
+from wavetank.findings.requests import Io, Requests, by_file, tally
 from wavetank.trace.schema import Int64Array
 from wavetank.units import format_size
 

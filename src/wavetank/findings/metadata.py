@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from wavetank.model.findings.finding import Finding
-from wavetank.model.findings.requests import Source
+from wavetank.findings.finding import Finding
+from wavetank.findings.requests import Source
 
 _TOLD = 3  # kinds of calls
 

@@ -6,9 +6,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
 
-from wavetank.model.document.program import FileStep
-from wavetank.model.document.step_walks import flat
-from wavetank.model.findings.finding import (
+from wavetank.findings.finding import (
     CALLS_OF_A_FILE,
     FLUSHED_BYTES,
     LEAST_BYTES,
@@ -20,7 +18,9 @@ from wavetank.model.findings.finding import (
     Finding,
     percent,
 )
-from wavetank.model.findings.requests import Io, Requests, tally
+from wavetank.findings.requests import Io, Requests, tally
+from wavetank.model.document.program import FileStep
+from wavetank.model.document.step_walks import flat
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import OpKind
 from wavetank.units import format_size

@@ -14,13 +14,13 @@ from typing import Protocol
 
 import numpy as np
 
+from wavetank.findings.finding import REQUEST_COST_BYTES, SHARE, Finding, Kind
 from wavetank.model.document.metadata import MetadataPhase
 from wavetank.model.document.model import View
 from wavetank.model.document.offsets import is_contiguous
 from wavetank.model.document.phase import Phase, writes
 from wavetank.model.document.program import ProcessStep, Program, Step
 from wavetank.model.document.step_walks import plain_steps
-from wavetank.model.findings.finding import REQUEST_COST_BYTES, SHARE, Finding, Kind
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import BoolArray, FileView, Int64Array
 
@@ -140,7 +140,6 @@ class Io:
     n_ranks: int  # of its parallel program; 1 for a serial one
     requests: tuple[Requests, ...]
     programs: tuple[Program, ...]
-    names: Mapping[int, str]  # of files, by file_id
     several: Mapping[int, int]  # file_id -> files that it stands for, where these are several
     n_operations: int
     moved_bytes: int
@@ -175,12 +174,11 @@ class Io:
         return n_calls * REQUEST_COST_BYTES >= SHARE * self.moved_bytes
 
 
-def io_of(source: Source, names: Mapping[int, str]) -> Io:
+def io_of(source: Source) -> Io:
     """The I/O of a model or a kernel.
 
     Args:
         source: whose phases below MPI-IO are left out: their bytes are those of the phases above.
-        names: of its files, by file_id.
     """
     by_mpi = {phase.file_id for phase in source.phases if phase.level == "mpiio"}
     own = [
@@ -191,7 +189,6 @@ def io_of(source: Source, names: Mapping[int, str]) -> Io:
         n_ranks=_n_parallel(source),
         requests=found,
         programs=source.programs,
-        names=names,
         several={file.file_id: file.n_files for file in source.files if file.n_files > 1},
         n_operations=sum(one.n_operations for one in found),
         moved_bytes=sum(one.moved_bytes for one in found),

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from wavetank.model.findings.finding import (
+from wavetank.findings.finding import (
     GATHERED_BYTES,
     LEAST_OPERATIONS,
     MANY_RANKS,
@@ -17,7 +17,7 @@ from wavetank.model.findings.finding import (
     Finding,
     percent,
 )
-from wavetank.model.findings.requests import Io, Requests, by_file, tally
+from wavetank.findings.requests import Io, Requests, by_file, tally
 from wavetank.trace.schema import Int64Array
 from wavetank.units import format_size
 

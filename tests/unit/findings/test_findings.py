@@ -13,22 +13,22 @@ from applications import BT_GRID, abyss_read, bt_io, s3d_io
 from fold_builder import PROVENANCE as MADE
 from fold_builder import Event, model_of, trace_of
 
+from wavetank.findings.all_findings import all_findings
+from wavetank.findings.finding import Finding, percent
 from wavetank.model.extract import extract_model
-from wavetank.model.findings.all_findings import find, model_findings
-from wavetank.model.findings.finding import Finding, percent
 from wavetank.model.rules import Rules
 from wavetank.trace.open import open_trace
 from wavetank.trace.schema import FileView, Level, RankFacts
 
 KIB, MIB = 1 << 10, 1 << 20
-DARSHAN = Path(__file__).parents[3] / "data" / "darshan"
+DARSHAN = Path(__file__).parents[2] / "data" / "darshan"
 
 
 def found(
     events: Sequence[Event], n_ranks: int | None = None, **more: object
 ) -> dict[str, Finding]:
     model = model_of(events, n_ranks=n_ranks, **more)  # type: ignore[arg-type]
-    findings = model_findings(model)
+    findings = all_findings(model)
     assert len({one.kind for one in findings}) == len(findings)
     return {one.kind: one for one in findings}
 
@@ -123,10 +123,10 @@ def test_processes_of_a_script_are_no_ranks() -> None:
         RankFacts(0, "host", 100, True, None, 0, 10**12),
         RankFacts(1, "host", 101, True, 0, 1, 10**11),
     )
-    assert model_findings(extract_model(replace(trace, ranks=ranks), MADE)) == ()
+    assert all_findings(extract_model(replace(trace, ranks=ranks), MADE)) == ()
     # Side by side under a launcher they are.
     together = tuple(replace(one, parent=None, of_launcher=True) for one in ranks)
-    assert model_findings(extract_model(replace(trace, ranks=together), MADE)) != ()
+    assert all_findings(extract_model(replace(trace, ranks=together), MADE)) != ()
 
 
 def test_two_readers_of_four_are_told_as_readers_and_their_output_is_not() -> None:
@@ -338,8 +338,7 @@ def test_a_kernel_shows_what_its_model_shows(tmp_path: Path) -> None:
     model = model_of(shared("pwrite", 1000, 4096, interleaved=True))
     model.write(tmp_path / "m.json")
     kernel = make_kernel(model, tmp_path / "m.json")
-    names = {file.file_id: file.name for file in kernel.files}
-    assert [one.kind for one in find(kernel, names)] == ["interleaved-pieces"]
+    assert [one.kind for one in all_findings(kernel)] == ["interleaved-pieces"]
 
 
 @pytest.mark.parametrize(
@@ -359,7 +358,7 @@ def test_a_kernel_shows_what_its_model_shows(tmp_path: Path) -> None:
 )
 def test_sample_logs_show_what_their_counters_say(log: str, kinds: set[str]) -> None:
     model = extract_model(open_trace(DARSHAN / log), MADE)
-    assert {one.kind for one in model_findings(model)} == kinds
+    assert {one.kind for one in all_findings(model)} == kinds
 
 
 def test_calls_of_which_the_log_does_not_say_whether_they_were_collective_are_not_blamed() -> None:
@@ -369,7 +368,7 @@ def test_calls_of_which_the_log_does_not_say_whether_they_were_collective_are_no
     model = extract_model(replace(trace, files=files), MADE)
     own = [phase for phase in model.phases if phase.level == "mpiio"]
     assert own and all(phase.collective_unknown and not phase.exact for phase in own)
-    assert model_findings(model) == ()
+    assert all_findings(model) == ()
     # BT-IO's are all collective.
     model = extract_model(open_trace(DARSHAN / "bt.W.4.mpi_io_full.darshan"), MADE)
     assert not any(phase.collective_unknown for phase in model.phases)
@@ -380,4 +379,4 @@ def test_aggregators_of_collective_calls_are_not_blamed_where_posix_alone_is_mod
     trace = open_trace(DARSHAN / "s3dio_np4_40c_method0_openmpi_ompio.darshan")
     model = extract_model(trace, MADE, Rules(levels=(Level.POSIX,)))
     assert {phase.ph_processid for phase in model.phases} == {(0,)}
-    assert model_findings(model) == ()
+    assert all_findings(model) == ()
