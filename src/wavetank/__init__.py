@@ -5,7 +5,7 @@ what it needs takes longer to import than the whole of ``wavetank --help``. The 
 checkers: packaging/public-names.pyi. In the source tree it would make one cycle of imports of all modules.
 """
 
-__version__: str
+__version__ = "0.1.0.dev0"
 
 _HOME = {
     "Campaign": "interface.campaign",
@@ -26,13 +26,6 @@ __all__ = ["__version__", *_HOME]  # noqa: PLE0604 - names of _HOME are texts
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first asked for."""
-    if name == "__version__":
-        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - see above
-
-        try:
-            return version("wavetank")
-        except PackageNotFoundError:  # imported from a source tree that was never installed
-            return "0+unknown"
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module  # noqa: PLC0415 - see above

@@ -31,7 +31,7 @@ from wavetank.refusals import findings_of
 class Record(BaseModel):
     """A part of a document or specification: immutable, and no key that it does not know."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     @classmethod
     def model_construct(  # type: ignore[override]  # mypy's plugin for pydantic gives each record its own
@@ -323,14 +323,16 @@ def sha256_of(path: Path) -> str:
 
 def provenance(inputs: Iterable[Path] = (), seed: int | None = None) -> Provenance:
     """The provenance of a document that this process is about to write."""
-    return Provenance(
+    return Provenance.model_construct(
         tool_version=__version__,
         tool_commit=tool_commit(),
         command=shlex.join([Path(sys.argv[0]).name, *sys.argv[1:]]),
         created_utc=datetime.now(UTC).isoformat(timespec="seconds"),
         host=host_facts(),
         seed=seed,
-        inputs=tuple(InputFile(path=str(path), sha256=sha256_of(path)) for path in inputs),
+        inputs=tuple(
+            InputFile.model_construct(path=str(path), sha256=sha256_of(path)) for path in inputs
+        ),
     )
 
 
@@ -345,7 +347,7 @@ def host_facts() -> HostFacts:
                 break
     except OSError:
         pass
-    return HostFacts(
+    return HostFacts.model_construct(
         hostname=platform.node(),
         kernel=platform.release(),
         machine=platform.machine(),

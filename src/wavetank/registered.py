@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
-from importlib.metadata import entry_points
 
 from wavetank.errors import WavetankError
 from wavetank.nearest import did_you_mean
@@ -18,6 +17,8 @@ def registered_names(ours: Mapping[str, str], group: str) -> Iterator[str]:
         group: of the entry points.
     """
     yield from ours
+    from importlib.metadata import entry_points  # noqa: PLC0415 - seldom asked for, and slow
+
     yield from (name for name in entry_points(group=group).names if name not in ours)
 
 
@@ -37,6 +38,8 @@ def load_registered(
         module, _, attribute = ours[name].partition(":")
         found = importlib.import_module(module)
         return getattr(found, attribute) if attribute else found
+    from importlib.metadata import entry_points  # noqa: PLC0415 - likewise
+
     for entry in entry_points(group=group, name=name):
         try:
             return entry.load()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from wavetank.cli.numpy_start import import_numpy
 from wavetank.notes import texts
 
 
@@ -26,6 +27,7 @@ def command(log: Path, output: Path | None) -> None:
 
     Example: wavetank convert job.darshan -o job.trace
     """  # fmt: skip
+    import_numpy()
     from wavetank.trace.open import kind_of, open_trace
     from wavetank.trace.store import write_imported
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.numpy_start import import_numpy
 from wavetank.cli.output import print_tables, prints, say
 from wavetank.cli.table_sets import difference_definitions
 
@@ -26,6 +27,7 @@ def command(first: Path, second: Path, output_format: str) -> int:
 
     Example: wavetank diff app.model.json replay.model.json
     """
+    import_numpy()
     from wavetank.model.comparison.difference import compare_models
     from wavetank.model.comparison.difference_table import counts, difference_table
     from wavetank.model.comparison.library_calls import notes_on_library_calls

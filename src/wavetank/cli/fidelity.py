@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.numpy_start import import_numpy
 from wavetank.cli.output import print_tables, prints
 from wavetank.notes import carried, texts
 from wavetank.tables.words import id_range
@@ -46,6 +47,7 @@ def command(kernel: Path, model: Path, which: str, tolerance: float, output_form
 
     Example: wavetank fidelity abyss.kernel.json abyss.model.json
     """
+    import_numpy()
     from wavetank.document import sha256_of
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.kernel.fidelity.benchmark_certificate import fio_fidelity, ior_fidelity

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.numpy_start import import_numpy
 from wavetank.cli.output import print_tables, prints
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ def command(
 
     Example: wavetank kernel abyss.model.json -o abyss.kernel.json
     """
+    import_numpy()
     from wavetank.kernel.construction.below import model_below
     from wavetank.kernel.construction.from_model import make_kernel
     from wavetank.kernel.construction.places import BELOW, is_without_places

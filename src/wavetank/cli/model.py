@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.numpy_start import import_numpy
 from wavetank.cli.output import prints
 from wavetank.cli.table_sets import model_definitions
 
@@ -97,6 +98,7 @@ def command(
 
     Example: wavetank model run.trace -o run.model.json
     """  # fmt: skip
+    import_numpy()
     from wavetank.cli.model_output import print_model
     from wavetank.document import provenance
     from wavetank.model.extract import extract_model

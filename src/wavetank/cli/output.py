@@ -173,22 +173,16 @@ def _terminal_width() -> int | None:
 
 
 def _print_text(tables: Sequence[Table]) -> None:
-    from rich.console import Console
-    from rich.text import Text
-
     width = _terminal_width()
-    console = Console(highlight=False, markup=False)
-
-    def put(lines: Iterable[str], style: str = "") -> None:
-        for line in lines:
-            console.print(Text(line, style=style), soft_wrap=True)
-
     for table in tables:
         lines = text_of(table, width)
-        put((*lines.title, *lines.head), "bold")
-        put(lines.body)
-        put(lines.notes, "italic")
-        put([""])
+        for line in (*lines.title, *lines.head):
+            click.secho(line, bold=True)
+        for line in lines.body:
+            click.echo(line)
+        for line in lines.notes:
+            click.secho(line, italic=True)
+        click.echo()
 
 
 def text_of(table: Table, width: int | None) -> TableLines:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wavetank.cli.numpy_start import import_numpy
 from wavetank.cli.output import note_rows, print_notes, print_tables, prints
 from wavetank.errors import DocumentError
 from wavetank.tables.shapes import Fact, facts
@@ -28,6 +29,7 @@ def command(path: Path, output_format: str) -> None:
 
     Example: wavetank show run.model.json
     """
+    import_numpy()
     if path.is_dir() or _is_log(path):
         _show_trace(path, output_format)
         return

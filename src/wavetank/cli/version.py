@@ -18,13 +18,13 @@ PARTS = {
 
 def print_version(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
     """Print it and end, where it is asked for. Nothing is built by asking."""
+    del parameter
+    if not asked or context.resilient_parsing:
+        return
     from wavetank import __version__, native
     from wavetank.document import tool_commit
     from wavetank.native_build import cache_folder
 
-    del parameter
-    if not asked or context.resilient_parsing:
-        return
     click.echo(f"wavetank {__version__}, commit {tool_commit() or 'unknown'}")
     there = {
         name: native.find(part, "be named") for name, part in PARTS.items() if native.built(part)

@@ -7,11 +7,8 @@ Optimization Journey", PDSW 2022, and the defaults of its release 0.6), it is na
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
-
-from pydantic import Field
-
-from wavetank.document import Record
 
 Kind = Literal[
     "few-ranks",
@@ -77,21 +74,29 @@ PAGE_BYTES = 4096
 """bytes: of a client's page cache, and the block of local file systems: two writers of one page lock each other."""
 
 
-class Finding(Record):
-    """Something that the I/O of an application shows. Computed from its model, measured nowhere."""
+@dataclass(frozen=True)
+class Finding:
+    """Something that the I/O of an application shows. Computed from its model, measured nowhere.
+
+    Attributes:
+        kind: of it.
+        sentence: what it is, with its numbers.
+        remedy: what the field does about it; None where it depends.
+        ph_ids: phases in which it is; empty: of calls beside them.
+        n_operations: operations or calls that it is about, all ranks.
+        moved_bytes: bytes that these operations move.
+        share_of_operations: of the application's data operations; None of calls that move no data.
+        share_of_bytes: of the bytes that the application moves.
+    """
 
     kind: Kind
-    sentence: str = Field(description="what it is, with its numbers")
-    remedy: str | None = Field(description="what the field does about it; None where it depends")
-    ph_ids: tuple[int, ...] = Field(
-        description="phases in which it is; empty: of calls beside them"
-    )
-    n_operations: int = Field(description="operations or calls that it is about, all ranks")
-    moved_bytes: int = Field(description="bytes that these operations move")
-    share_of_operations: float | None = Field(
-        description="of the application's data operations; None of calls that move no data"
-    )
-    share_of_bytes: float = Field(description="of the bytes that the application moves")
+    sentence: str
+    remedy: str | None
+    ph_ids: tuple[int, ...]
+    n_operations: int
+    moved_bytes: int
+    share_of_operations: float | None
+    share_of_bytes: float
 
 
 def percent(share: float) -> str:

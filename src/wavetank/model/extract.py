@@ -19,8 +19,6 @@ from wavetank.model.compression.compactor import Compactor
 from wavetank.model.compression.folded_table import unfold_idle
 from wavetank.model.compression.folding import fold
 from wavetank.model.compression.interleavings import kinds_of
-from wavetank.model.counters.description import approximation_of
-from wavetank.model.counters.trace import approximate_trace
 from wavetank.model.document.file_views import shared_programs
 from wavetank.model.document.metadata import MetadataPhase
 from wavetank.model.document.model import Model, View
@@ -88,6 +86,10 @@ def extract_model(
         activity = _taken_apart(run, rules, ops)
         making.at(2)
         if not len(activity.data):
+            # Seldom needed, and half of the rooms below.
+            from wavetank.model.counters.description import approximation_of  # noqa: PLC0415
+            from wavetank.model.counters.trace import approximate_trace  # noqa: PLC0415
+
             made = approximate_trace(run.trace, _levels(rules), rules.thresholds)
             if made is not None:
                 model = extract_model(made.trace, provenance, rules, ops, name)
@@ -279,7 +281,7 @@ def _model(
 
 def _views(trace: Trace) -> tuple[View, ...]:
     return tuple(
-        View(
+        View.model_construct(
             displacement=view.displacement,
             etype_size=view.etype_size,
             extent=view.extent,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wavetank.errors import ModelError, UsageError
 from wavetank.model.document.model import Boundaries
-from wavetank.model.document.thresholds import Thresholds
+from wavetank.model.document.thresholds import DEFAULT_THRESHOLDS, Thresholds
 from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.schema import LEVEL_NAMES, BoolArray, Level
 
@@ -46,7 +46,7 @@ class Rules:
     levels: tuple[int, ...] | None = None
     pauses_s: float | None = None
     families: bool = True
-    thresholds: Thresholds = field(default_factory=Thresholds)
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
     work: WorkLimits = field(default_factory=WorkLimits)
 
     def __post_init__(self) -> None:
@@ -90,7 +90,7 @@ class Rules:
 
     def boundaries(self) -> Boundaries:
         """The rules as a model file states them."""
-        return Boundaries(
+        return Boundaries.model_construct(
             split_at_communication={
                 name: self.split_at_communication.get(level, False)
                 for name, level in LEVELS.items()

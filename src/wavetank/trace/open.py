@@ -14,8 +14,7 @@ from wavetank.notes import texts
 from wavetank.registered import load_registered, registered_names
 from wavetank.steps import doing
 from wavetank.trace import packed
-from wavetank.trace.reader import PARTS, read_trace
-from wavetank.trace.schema import Trace
+from wavetank.trace.schema import PARTS, Trace
 
 # Asked in this order whether a file is theirs; a module has recognises(path, head) and read(path).
 IMPORTERS: dict[str, str] = {
@@ -103,7 +102,11 @@ def open_trace(path: Path) -> Trace:
     """
     kind = kind_of(path)
     with doing(f"reading {path.name}"):
-        return read_trace(path, loops=True) if kind == "wavetank" else importer(kind).read(path)
+        if kind != "wavetank":
+            return importer(kind).read(path)
+        from wavetank.trace.reader import read_trace  # noqa: PLC0415 - logs do without it
+
+        return read_trace(path, loops=True)
 
 
 def require_whole(trace: Trace, otherwise: str) -> None:

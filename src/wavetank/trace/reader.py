@@ -29,6 +29,7 @@ from wavetank.trace.schema import (
     COLUMNS,
     LEVEL_NAMES,
     NOTHING_GIVEN,
+    PARTS,
     UNKNOWN,
     Durations,
     FoldTable,
@@ -39,7 +40,6 @@ from wavetank.trace.schema import (
 from wavetank.trace.shared_pointer import place_ordered_calls
 from wavetank.trace.store import is_imported, read_imported
 
-PARTS = "part-*.wt"  # names of the parts in a trace's folder
 _LEVELS = {name: level for level, name in LEVEL_NAMES.items()}
 
 

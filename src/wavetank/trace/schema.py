@@ -25,6 +25,9 @@ Int32Array = npt.NDArray[np.int32]
 UInt8Array = npt.NDArray[np.uint8]
 BoolArray = npt.NDArray[np.bool_]
 
+PARTS = "part-*.wt"
+"""Names of the parts in the folder of a native trace."""
+
 UNKNOWN = -1
 """In ``offset``, ``disp``, ``view_offset``, ``view_disp``: the source of the trace does not say, or it has no meaning."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+import wavetank
 from waiting import HANG_S
 from wavetank.packages import table
 
@@ -188,6 +189,6 @@ def test_the_debian_source_package_is_made_and_unpacks_to_a_tree_that_builds(tmp
         .partition("License: BSD-3-Clause\n\nLicense: BSD-3-Clause\n")[2]
     )
     assert licence.splitlines()[0] == " BSD 3-Clause License" and "\n\n" not in licence
-    project = PYPROJECT["project"]["version"]
+    project = wavetank.__version__
     version = run("dpkg-parsechangelog", "-l", tree / "debian/changelog", "-S", "Version")
     assert version.replace("~", ".") == project

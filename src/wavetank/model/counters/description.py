@@ -23,7 +23,7 @@ def approximation_of(made: Approximated, files: Sequence[ModelFile]) -> Approxim
         made: what it was extracted from.
         files: of the model.
     """
-    return Approximation(
+    return Approximation.model_construct(
         made_from=_source(made.trace),
         quantities=tuple(_quantities(made, files)),
         exact=tuple(_exact(made)),
@@ -41,7 +41,9 @@ def _source(trace: Trace) -> str:
 def _quantities(made: Approximated, files: Sequence[ModelFile]) -> Iterable[Quantity]:
     records = [use.record for use in made.uses]
     moving = {record.file for record in records if record.n_operations}
-    yield Quantity(what="files", counted=len(moving), model=sum(f.n_operations > 0 for f in files))
+    yield Quantity.model_construct(
+        what="files", counted=len(moving), model=sum(f.n_operations > 0 for f in files)
+    )
     table = made.trace.folds
     for way, kind in (("reads", OpKind.READ), ("writes", OpKind.WRITE)):
         codes = [code for code, op in OPS.items() if op.kind is kind]
@@ -51,7 +53,7 @@ def _quantities(made: Approximated, files: Sequence[ModelFile]) -> Iterable[Quan
         n, model_n = sum(one.n for one in ways), int(table.count[some].sum())
         if not n and not model_n:
             continue
-        yield Quantity(
+        yield Quantity.model_construct(
             what=f"bytes {participle}",
             counted=sum(one.moved for one in ways),
             model=int((table.count[some] * table.size[some]).sum()),
@@ -63,7 +65,7 @@ def _quantities(made: Approximated, files: Sequence[ModelFile]) -> Iterable[Quan
             -(-getattr(record, way).moved // STREAM_BUFFER) for record in records if record.streams
         )
         least = min(n - streams + min(fewest, streams), model_n)
-        yield Quantity(
+        yield Quantity.model_construct(
             what=way, counted=n, model=model_n, least=least if streams else None, most=n if streams else None
         )  # fmt: skip
     yield from _steps(made, files)
@@ -86,7 +88,7 @@ def _steps(made: Approximated, files: Sequence[ModelFile]) -> Iterable[Quantity]
     if not counted:
         return
     for kind in ("sequential", "consecutive"):
-        yield Quantity(
+        yield Quantity.model_construct(
             what=f"{kind} POSIX reads and writes",
             counted=sum(
                 max(0, (getattr(way, f"n_{kind}") or 0) - sizes.n_empty)
@@ -115,7 +117,7 @@ def _of_one_rank(made: Approximated) -> Iterable[Quantity]:
             least, most = least + use.share.least, most + use.share.most
     total = sum(use.record.moved for use in made.uses)
     mean = -(-total // n_ranks)
-    yield Quantity(
+    yield Quantity.model_construct(
         what="bytes of the rank that moved most",
         counted=None if any(use.record.rank is None and not use.share.known for use in made.uses) else int(moved.max()),
         model=int(moved.max()),

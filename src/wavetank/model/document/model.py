@@ -16,7 +16,7 @@ from wavetank.model.document.phase import Phase, Series
 from wavetank.model.document.program import Program
 from wavetank.model.document.references import Known, require
 from wavetank.model.document.run_times import NOT_TIMED, RunTimes
-from wavetank.model.document.thresholds import Thresholds
+from wavetank.model.document.thresholds import DEFAULT_THRESHOLDS, Thresholds
 from wavetank.model.document.timeline import Timeline
 from wavetank.notes import Note
 
@@ -91,7 +91,7 @@ class Model(Document):
     run_times: RunTimes = Field(default=NOT_TIMED, description="elapsed time and time at I/O calls")
     boundaries: Boundaries
     thresholds: Thresholds = Field(
-        default=Thresholds(), description="the numbers by which the trace was taken apart"
+        default=DEFAULT_THRESHOLDS, description="the numbers by which the trace was taken apart"
     )
     requirements: Requirements
     files: tuple[ModelFile, ...]

@@ -268,6 +268,3 @@ class Program(Record):
 
     ranks: tuple[int, ...]
     steps: tuple[Step, ...]
-
-
-RepeatStep.model_rebuild()

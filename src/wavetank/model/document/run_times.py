@@ -39,5 +39,5 @@ class RunTimes(Record):
         return min(100 * self.io_s / self.elapsed_s, 100.0)
 
 
-NOT_TIMED = RunTimes(elapsed_s=None, io_s=None, io_rank=None, with_metadata=False)
+NOT_TIMED = RunTimes.model_construct(elapsed_s=None, io_s=None, io_rank=None, with_metadata=False)
 """Of a run of which no times are known."""

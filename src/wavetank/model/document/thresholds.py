@@ -274,3 +274,6 @@ class Thresholds(Record):
         ge=1,
         description="rows that each record may take at least, however many records there are (tried)",
     )
+
+
+DEFAULT_THRESHOLDS = Thresholds.model_construct()

@@ -37,7 +37,7 @@ def make_requirements(
     def rate(direction: str) -> float | None:
         return _rate(by_directions.get(frozenset({direction}), []), rank, ph_id, times)
 
-    return Requirements(
+    return Requirements.model_construct(
         storage_capacity_bytes=sum(file.file_size for file in files if file.n_operations),
         n_processes=n_processes,
         needs_global_file_system=shared_files(files),

@@ -156,9 +156,11 @@ def run_times_of_rows(rows: Rows, elapsed_s: float | None) -> RunTimes:
     io = np.isin(rows.kind, _IO) & (rows.inside < 0)
     timed = io & (table.start_ns != UNKNOWN)
     if not io.any() or not timed[io].all():
-        return RunTimes(elapsed_s=elapsed_s, io_s=None, io_rank=None, with_metadata=False)
+        return RunTimes.model_construct(
+            elapsed_s=elapsed_s, io_s=None, io_rank=None, with_metadata=False
+        )
     busy_ns = np.bincount(table.rank[io], weights=table.busy_ns[io])
     rank = int(busy_ns.argmax())
-    return RunTimes(
+    return RunTimes.model_construct(
         elapsed_s=elapsed_s, io_s=float(busy_ns[rank]) * 1e-9, io_rank=rank, with_metadata=True
     )
