@@ -1,4 +1,4 @@
-"""A campaign on two real clusters of this machine that come up one after the other, in blocks."""
+"""A campaign on two real clusters of this machine that come up one after the other, anew for each repetition."""
 
 import os
 import re
@@ -44,7 +44,9 @@ def state(tmp_path, monkeypatch):
             deploy.take_down(name)
 
 
-def test_blocks_take_turns_and_each_cluster_is_gone_before_the_next_one(tmp_path, wavetank, state):
+def test_clusters_take_turns_and_each_cluster_is_gone_before_the_next_one(
+    tmp_path, wavetank, state
+):
     reader(2, 10, 8191, "readers").write(tmp_path / "k.json")
     for name, body in CLUSTERS.items():
         (tmp_path / f"{name}.yaml").write_text(yaml.safe_dump(body))
@@ -54,7 +56,6 @@ def test_blocks_take_turns_and_each_cluster_is_gone_before_the_next_one(tmp_path
         "clusters": [f"{name}.yaml" for name in CLUSTERS],
         "mappings": ["2PxCN"],
         "repetitions": 2,
-        "side_by_side": False,
         "repeat_disturbed": 0,
         "output": "results",
     }
@@ -65,7 +66,7 @@ def test_blocks_take_turns_and_each_cluster_is_gone_before_the_next_one(tmp_path
 
     steps = re.findall(rf"(bringing up|measuring readers on|taking) ({NAME}[ab])", said)
     turns = [name for what, name in steps if what == "bringing up"]
-    # A block has half of the two repetitions; each cluster has its turn before any comes up again.
+    # Each cluster has its turn before any comes up again.
     assert sorted(turns[:2]) == sorted(turns[2:]) == sorted(CLUSTERS)
     block = ("bringing up", "measuring readers on", "taking")
     assert steps == [(what, name) for name in turns for what in block]

@@ -1,7 +1,7 @@
 """The folder of the application itself on a cluster's file system: its input, what its runs leave, what is not on storage yet.
 
-Input is placed once for each cluster by its layout and kept; before each run everything else is removed, and input that
-a run has changed is placed again.
+Input is placed for each repetition by the cluster's layout. Before each run everything else is removed, and input that a run
+has changed is placed again.
 """
 
 from __future__ import annotations

@@ -78,12 +78,18 @@ class Spending:
         return sum(self._cluster_s(store, cluster) for cluster in self._clusters)
 
     def spent_money(self, store: Store) -> Decimal:
-        """What the same took on rented instances, each cluster billed once."""
+        """What the same took on rented instances, each deployment billed."""
         if self._prices is None:
             return Decimal(0)
+        up_s = store.deployments_s()
         return sum(
             (
-                self._bill(cluster, self._cluster_s(store, cluster), self._prices)
+                self._bill(
+                    cluster,
+                    self._cluster_s(store, cluster),
+                    len(up_s.get(cluster.key, ())),
+                    self._prices,
+                )
                 for cluster in self._clusters
             ),
             Decimal(0),
@@ -115,22 +121,24 @@ class Spending:
             return f"the time budget of {format_duration(budget.time)} is spent"
         if budget.core_hours is not None:
             spent = self.spent_core_hours(store)
-            # All clusters that are up are held while one of them is measured.
             cores = cluster.n_cores if self._holds is None else self._holds.cores_with(cluster)
             if spent + cores * next_s / SECONDS_PER_HOUR > budget.core_hours:
                 return f"the budget of {budget.core_hours:g} core-hours is spent ({spent:.3g} until now)"
         if budget.money is None or self._prices is None:
             return None
         used_s = self._cluster_s(store, cluster)
-        before = self._bill(cluster, used_s, self._prices)
-        more = self._bill(cluster, used_s + next_s, self._prices) - before
+        n = len(store.deployments_s().get(cluster.key, ()))
+        before = self._bill(cluster, used_s, n, self._prices)
+        more = self._bill(cluster, used_s + next_s, n, self._prices) - before
         if self.spent_money(store) + more > budget.money:
             return f"the budget of {budget.money} {self._prices.currency} is spent"
         return None
 
     @staticmethod
-    def _bill(cluster: ClusterFacts, used_s: float, prices: PriceTable) -> Decimal:
-        return bill(cluster.instances, used_s, prices, cluster.storage)
+    def _bill(cluster: ClusterFacts, used_s: float, n: int, prices: PriceTable) -> Decimal:
+        """What a cluster takes that was up ``n`` times, for the same time each."""
+        n = max(n, 1)
+        return n * bill(cluster.instances, used_s / n, prices, cluster.storage)
 
     def _cluster_s(self, store: Store, cluster: ClusterFacts) -> float:
         beside_s = store.beside_s().get(cluster.key, 0.0)

@@ -9,19 +9,11 @@ from wavetank.measure.characterisation import Characterisation
 class ClusterRecords(Database):
     """Deployments, disturbances, times held, characterisations and leases, each by cluster."""
 
-    def add_deployment(self, cluster_key: str, cluster: str, up_s: float) -> None:
+    def add_deployment(self, cluster_key: str, up_s: float) -> None:
         """Record how long a cluster took to come up."""
-        self._write_all(
-            [
-                (
-                    "INSERT OR REPLACE INTO deployment VALUES (?,?,?)",
-                    (cluster_key, cluster, up_s),
-                ),
-                (
-                    "INSERT INTO beside (cluster_key, what, seconds) VALUES (?,'deployment',?)",
-                    (cluster_key, up_s),
-                ),
-            ]
+        self._write(
+            "INSERT INTO beside (cluster_key, what, seconds) VALUES (?,'deployment',?)",
+            (cluster_key, up_s),
         )
 
     def add_disturbed(self, cluster_key: str, spent_s: float) -> None:
@@ -61,9 +53,13 @@ class ClusterRecords(Database):
             for key, text in rows
         }
 
-    def deployments_s(self) -> dict[str, float]:
-        """Cluster key -> seconds that it took to come up, the last time."""
-        return dict(self._connection.execute("SELECT cluster_key, up_s FROM deployment"))
+    def deployments_s(self) -> dict[str, list[float]]:
+        """Cluster key -> seconds that each of its deployments took to come up."""
+        found: dict[str, list[float]] = {}
+        rows = "SELECT cluster_key, seconds FROM beside WHERE what = 'deployment' ORDER BY id"
+        for key, seconds in self._connection.execute(rows):
+            found.setdefault(key, []).append(seconds)
+        return found
 
     def beside_s(self) -> dict[str, float]:
         """Cluster key -> seconds of all its deployments, and of measurements that were made again."""

@@ -144,8 +144,7 @@ def facts_of(spec: ClusterSpec) -> ClusterFacts:
         capacity_bytes=capacity_bytes(spec),
         is_global=spec.shares_files,
         expected_up_s=GUESSED_UP_S if spec.provider != "null" else 0.0,
-        memory_bytes=_memory_here(spec),
-        storage_bytes=_storage_here(spec),
+        is_here=spec.provider in (*MAKES_NODES, "null"),
         storage=storage_of(spec),
         staying=Counter(spec.instance_of(node).name for node in spec.staying_names()),
         knobs=knobs,
@@ -162,27 +161,6 @@ def lacking(spec: ClusterSpec) -> dict[str, str]:
     fio = why_not_here("fio") if here else "; ".join(deploy.tools_lacking(spec, FIO))
     found = {"ior": why_not_here("ior"), "fio": fio}
     return {program: why for program, why in found.items() if why}
-
-
-def _memory_here(spec: ClusterSpec) -> int | None:
-    """Memory that all nodes may take of this machine; None: they are elsewhere."""
-    if spec.provider == "null":  # nothing is brought up
-        return 0
-    if spec.provider not in MAKES_NODES:
-        return None
-    return sum(spec.instance_of(node).memory for node in spec.node_names())
-
-
-def _storage_here(spec: ClusterSpec) -> int | None:
-    """Space that all disks may take of this machine; None: they are elsewhere."""
-    if spec.provider == "null":
-        return 0
-    if spec.provider not in MAKES_NODES:
-        return None
-    temporary = 0 if spec.temporary is None else spec.temporary.size
-    return spec.storage.node_bytes * len(spec.storage_names()) + temporary * len(
-        spec.compute_names()
-    )
 
 
 class ClusterDeployer:

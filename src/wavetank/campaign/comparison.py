@@ -172,7 +172,7 @@ def _configurations(
                 prices=prices,
                 cost_fix=cost_fix(spec, application, prices),
                 standing=StandingTime(
-                    up_s.get(cluster.key),
+                    median(up_s[cluster.key]) if cluster.key in up_s else None,
                     idle_s.get((application.name, cluster.name, mapping)),
                     spec.add_to_cost,
                 ),

@@ -88,6 +88,18 @@ def _method_notes(
         "them apart. Ties are not transitive, so places are ranges: from one after the better ones "
         "that are told apart to the last before the worse ones that are."
     )
+    shared = [
+        each
+        for each in configurations
+        if each.n_deployments is not None and each.n_deployments < each.n_repetitions
+    ]
+    if shared:
+        fewest = min(each.n_deployments or 1 for each in shared)
+        notes.append(
+            f"Repetitions of {len(shared)} of {len(configurations)} configurations share deployments (the fewest: {fewest}). "
+            "Their intervals and what is told apart hold for these deployments: they do not contain what another deployment of the "
+            "same cluster would draw. 'redeploy: yes' measures each repetition on a deployment of its own."
+        )
     if any(
         each.usage_percent is not None and each.usage_percent.median > FULL
         for each in configurations

@@ -1,4 +1,4 @@
-"""Clusters that come up for measurements: up, used one at a time, and down on every way out.
+"""Clusters that come up for measurements, each for a block of them, and go down on every way out.
 
 A lease in the store says that a cluster is up, so that a run after a kill takes it down first.
 """
@@ -38,7 +38,7 @@ class Deployer(Protocol):
 
 
 class Deployment(Site[RunT, ResultT]):
-    """Clusters that are up side by side, of which one at a time is measured on.
+    """Clusters that come up here.
 
     Attributes:
         up: clusters that are up, by name.
@@ -58,7 +58,6 @@ class Deployment(Site[RunT, ResultT]):
         self._deployer = deployer
         self._holds = holds
         self._stacks: dict[str, ExitStack] = {}
-        self._n_over = 0
 
     @abstractmethod
     def measure(self, run: RunT, running: RunningCluster) -> ResultT:
@@ -115,7 +114,7 @@ class Deployment(Site[RunT, ResultT]):
             raise ClusterError(f"the cluster did not come up: {error}{left}") from error
         stack.callback(take_down, name, store, self._deployer, self.work.observer)
         up_s = time.monotonic() - started
-        store.add_deployment(cluster.key, name, up_s)
+        store.add_deployment(cluster.key, up_s)
         says(f"{name} is up after {up_s:.1f} s")
         self.prepare(cluster, running, stack)
 
@@ -144,13 +143,7 @@ class Deployment(Site[RunT, ResultT]):
                 stack.close()
 
     def release(self) -> None:
-        """Take clusters down that the strategy dropped, while others are measured."""
-        n_over = len(self.work.strategy.not_needed)
-        if n_over == self._n_over:
-            return
-        self._n_over = n_over
-        for name in [name for name in self.up if not self.work.left_on(name)]:
-            self.close(name)
+        """Nothing to do: a cluster is up for one block, and goes down behind it."""
 
 
 def take_down_leftovers(store: Store, deployer: Deployer, observer: Observer) -> None:

@@ -30,8 +30,7 @@ class ClusterFacts:
         unavailable: why it cannot come up on this machine; None when it can.
         lacks: program that performs kernels -> why its nodes cannot run it, as far as that is known.
         text: the specification as YAML, for the campaign's folder.
-        memory_bytes: of all its nodes, where they are on this machine; None: they are elsewhere.
-        storage_bytes: of all its disks, where they are on this machine.
+        is_here: whether its nodes are on this machine.
         storage: that is paid for beside the instances.
         staying: of the instances, those that hold the file system: servers and head nodes; None where that is not known.
         knobs: everything that was chosen for it, for comparing two.
@@ -52,8 +51,7 @@ class ClusterFacts:
     is_global: bool
     expected_up_s: float
     n_cores: float = 0.0
-    memory_bytes: int | None = None
-    storage_bytes: int | None = None
+    is_here: bool = False
     storage: tuple[StorageUse, ...] = ()
     staying: Mapping[str, int] | None = None
     unavailable: str | None = None

@@ -74,7 +74,7 @@ def load_campaign(spec: CampaignSpec, base: Path, read_cluster: ReadCluster) -> 
     sources = spec.cluster_sources()
     clusters = [attempt(partial(read_cluster, *source)) for source in sources]
     # Nodes on this machine see its files.
-    here = all(each is None or each.memory_bytes is not None for each in clusters)
+    here = all(each is None or each.is_here for each in clusters)
     applications = [
         attempt(partial(_application, entry, spec, nodes_are_here=here))
         for entry in spec.applications

@@ -87,6 +87,7 @@ class Plan:
     impossible: tuple[NotMeasured, ...]
     repetitions: int  # of each combination, that the decisions look at
     schedule: Schedule
+    redeploy: bool = True  # a cluster comes up anew for each repetition
 
     def application(self, name: str) -> Application:
         """An application by its name."""
@@ -110,9 +111,7 @@ class Forecast:
     duration_s: float
     cost: Decimal | None  # of the same plan on rented instances
     cost_missing: str | None
-    core_hours: float = (
-        0.0  # at least: where clusters are up side by side, all are held while one is measured
-    )
+    core_hours: float = 0.0
     cluster_s: Mapping[str, float] = field(default_factory=dict)  # of duration_s, by cluster
     cluster_cost: Mapping[str, Decimal] = field(default_factory=dict)  # of cost, by cluster
 
@@ -169,6 +168,7 @@ def make_plan(
         tuple(impossible),
         repetitions,
         schedule,
+        spec.redeploy,
     )
 
 
@@ -309,7 +309,11 @@ def forecast(
         left = [run for run in plan.runs_on(cluster.name) if left_of.get(run.key)]
         if not left:
             continue
-        cluster_s = cluster.expected_up_s + sum(
+        n_up = sum(  # in a search, as likely as the likeliest of its measurements
+            max((left_of[run.key] for run in left if run.repetition in served), default=0.0)
+            for served in plan.schedule.deployments(redeploy=plan.redeploy)
+        )
+        cluster_s = n_up * cluster.expected_up_s + sum(
             left_of[run.key]
             * expected_s(plan.application(run.application), spent_s.get(cluster.key, ()))
             for run in left
@@ -318,7 +322,8 @@ def forecast(
         core_s += cluster.n_cores * cluster_s
         if prices is not None:
             try:
-                costs[cluster.name] = bill(cluster.instances, cluster_s, prices, cluster.storage)
+                once = bill(cluster.instances, cluster_s / n_up, prices, cluster.storage)
+                costs[cluster.name] = Decimal(repr(n_up)) * once
             except CostError as error:
                 missing = str(error)
     n_done = sum(run.key in done for run in plan.runs)

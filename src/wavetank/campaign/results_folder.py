@@ -51,11 +51,6 @@ CREATE TABLE IF NOT EXISTS missed (
     repetition INTEGER NOT NULL,
     PRIMARY KEY (kernel_sha256, cluster_key, mapping, cache, repetition)
 );
-CREATE TABLE IF NOT EXISTS deployment (
-    cluster_key TEXT PRIMARY KEY,
-    cluster TEXT NOT NULL,
-    up_s REAL NOT NULL
-);
 CREATE TABLE IF NOT EXISTS characterisation (
     cluster_key TEXT PRIMARY KEY,
     document TEXT NOT NULL

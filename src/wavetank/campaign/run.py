@@ -1,4 +1,4 @@
-"""Running a campaign on clusters that come up here and take turns in being measured."""
+"""Running a campaign on clusters that come up here, one after another, in turns."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 
 from wavetank.application.own import OwnApplication
 from wavetank.application.own_performer import OwnPerformer, Way
-from wavetank.campaign.alternation import Room, blocks, why_not_side_by_side
 from wavetank.campaign.deployment import Deployer, Deployment, take_down_leftovers
 from wavetank.campaign.executor import Observer, Outcome, execute
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import Plan, Run
+from wavetank.campaign.run_order import blocks
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
 from wavetank.campaign.variant_files import bench_with_same_files, make_room
@@ -31,9 +31,9 @@ from wavetank.measure.run import (
     kernel_folder,
     measure,
     set_up,
+    tear_down,
 )
 
-NO_ROOM = Room(0, 0)
 MakeOwn = Callable[[OwnApplication, RunningCluster, Way], OwnPerformer]
 """Makes what runs an application itself on a cluster."""
 
@@ -47,7 +47,6 @@ def run_campaign(
     performer: Performer,
     observer: Observer,
     prices: PriceTable | None = None,
-    room: Room = NO_ROOM,
     watch: MachineWatch | None = None,
     make_own: MakeOwn = OwnPerformer,
 ) -> Outcome:
@@ -61,7 +60,6 @@ def run_campaign(
         performer: runs kernels.
         observer: is told what happens.
         prices: for a budget in money.
-        room: what this machine has free for clusters that are up side by side.
         watch: of the machine's load; None: it is not recorded, and nothing is made again.
         make_own: makes what runs an application itself.
 
@@ -71,19 +69,11 @@ def run_campaign(
     work = CampaignWork(spec, plan, store, observer, prices)
     take_down_leftovers(store, deployer, observer)
     site = _Here(work, deployer, performer, watch, make_own)
-    return execute(work, site, _turns(work, room))
+    return execute(work, site, _turns(work))
 
 
-def _turns(work: CampaignWork, room: Room) -> Iterator[Sequence[Run]]:
-    """Runs that are made together: all of them, or those of one cluster each where clusters are not side by side."""
-    waiting = [cluster for cluster in work.plan.clusters if work.left_on(cluster.name)]
-    against = None
-    if len(waiting) > 1:
-        against = why_not_side_by_side(work.spec.side_by_side, waiting, room)
-    if against is None:
-        yield work.plan.runs
-        return
-    work.observer.says(f"clusters come up one after another, several times: {against}")
+def _turns(work: CampaignWork) -> Iterator[Sequence[Run]]:
+    """Blocks in which something is left to measure."""
     for block in blocks(work.plan, work.spec.seed):
         if work.next(block) is not None:
             yield block
@@ -91,8 +81,15 @@ def _turns(work: CampaignWork, room: Room) -> Iterator[Sequence[Run]]:
 
 @dataclass
 class _Prepared:
-    """What was prepared on a cluster, by application."""
+    """What was prepared on a deployment, by application.
 
+    Attributes:
+        number: of the deployment, from 0, of all that the campaign made of this cluster.
+        repetition: that the benches were placed for; None: nothing is placed yet.
+    """
+
+    number: int
+    repetition: int | None = None
     benches: dict[str, Bench] = field(default_factory=dict)
     performers: dict[str, Performer] = field(default_factory=dict)
 
@@ -114,12 +111,12 @@ class _Here(Deployment[Run, Made]):
         self._watch = watch
         self._make_own = make_own
         self._prepared: dict[str, _Prepared] = {}
-        self._last = ""  # cluster that was measured on
 
     def prepare(self, cluster: ClusterFacts, running: RunningCluster, stack: ExitStack) -> None:
         """Measure the peaks once per cluster; without them there is no usage, and the campaign goes on."""
-        self._prepared[cluster.name] = _Prepared()
         campaign = self._campaign
+        number = len(campaign.store.deployments_s()[cluster.key]) - 1
+        self._prepared[cluster.name] = _Prepared(number)
         if not campaign.spec.characterise or cluster.key in campaign.store.characterisations():
             return
         campaign.observer.says(f"characterising the local file systems of {cluster.name}")
@@ -133,11 +130,13 @@ class _Here(Deployment[Run, Made]):
 
     def measure(self, run: Run, running: RunningCluster) -> Made:
         campaign, prepared = self._campaign, self._prepared[run.cluster]
-        if self._last in self.up and self._last != run.cluster and not campaign.spec.flush:
-            self._write_back(self._last)
-        self._last = run.cluster
         started = time.monotonic()
         campaign.observer.says(f"measuring {campaign.announcement(run)}")
+        if prepared.repetition != run.repetition:  # where files lie is drawn anew
+            for bench in prepared.benches.values():
+                tear_down(bench)
+            prepared.benches.clear()
+            prepared.repetition = run.repetition
         if run.application not in prepared.performers:
             prepared.performers[run.application] = self._performer_of(run, running)
         performer = prepared.performers[run.application]
@@ -149,6 +148,7 @@ class _Here(Deployment[Run, Made]):
             run.mapping,
             performer,
             repetition=run.repetition,
+            deployment=prepared.number,
             order=run.order,
             cache=campaign.spec.cache,
             seed=campaign.spec.seed,
@@ -156,18 +156,6 @@ class _Here(Deployment[Run, Made]):
         ).model_copy(update={"application": run.application})
         model = performer.model if isinstance(performer, OwnPerformer) else None
         return Made(measurement, time.monotonic() - started, raw_of(performer), model)
-
-    def _write_back(self, name: str) -> None:
-        """Have a cluster write what it still holds, so that it does not do so while another one is measured.
-
-        One that cannot says so again when it is measured itself.
-        """
-        running = self.up[name]
-        try:
-            for host in (*running.compute_hosts, *running.io_hosts):
-                host.run(["sync"], timeout_s=300.0)
-        except WavetankError as error:
-            self._campaign.observer.says(f"{name} holds what it cannot write: {error}")
 
     def _performer_of(self, run: Run, running: RunningCluster) -> Performer:
         application = self._campaign.plan.application(run.application)

@@ -92,10 +92,16 @@ class Schedule:
             )
         return " | ".join(found)
 
-    def parts(self) -> tuple[range, ...]:
-        """Repetitions that need no other's result: each round of the selection, and the final."""
-        rounds = [range(each, each + 1) for each in range(self.selection)]
-        return (*rounds, range(self.selection, self.repetitions))
+    def deployments(self, *, redeploy: bool) -> tuple[range, ...]:
+        """Repetitions that one deployment of a cluster serves, deployment by deployment.
+
+        Args:
+            redeploy: one each; else a deployment for each round of the selection, as the next round depends on all
+                clusters, and one for the final.
+        """
+        last = self.repetitions if redeploy else self.selection
+        rest = range(last, self.repetitions)
+        return (*(range(each, each + 1) for each in range(last)), *([rest] if rest else []))
 
 
 def grid_schedule(counts: Mapping[str, int], repetitions: int) -> Schedule:

@@ -39,7 +39,6 @@ StudyName = Annotated[
     ),
 ]
 Executor = Literal["here", "slurm"]
-SideBySide = bool | Literal["auto"]
 Performed = Program | Literal["own"]
 
 
@@ -195,10 +194,10 @@ class CampaignSpec(Record):
         description="grid: every combination equally often; until: until its median is known well enough; "
         "search: successive halving, few combinations often and the others once or twice",
     )
-    side_by_side: SideBySide = Field(
-        default="auto",
-        description="yes: all clusters are up, and each round measures everything once; no: they come up in "
-        "blocks; auto: side by side where memory and storage of this machine hold them",
+    redeploy: bool = Field(
+        default=True,
+        description="yes: a cluster comes up anew for each repetition; no: once for all of them, which is faster, but says "
+        "nothing of how deployments of the same cluster differ",
     )
     repeat_disturbed: int = Field(
         default=2,

@@ -158,7 +158,6 @@ class Store(ClusterRecords, Invocations):
             "measurement",
             "failure",
             "missed",
-            "deployment",
             "characterisation",
             "raw_output",
             "own_model",

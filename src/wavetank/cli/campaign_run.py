@@ -156,11 +156,9 @@ def _compare(loaded: Loaded, plan: Plan, store: Store) -> Comparison:
 
 
 def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh: bool) -> Outcome:
-    from wavetank.campaign.alternation import room_of_this_machine
     from wavetank.campaign.clusters import ClusterDeployer
     from wavetank.campaign.plan import forecast
     from wavetank.campaign.run import run_campaign
-    from wavetank.cluster.state import state_root
     from wavetank.measure.disturbance import MachineWatch
     from wavetank.measure.perform import ReplayPerformer, campaign_options
 
@@ -185,7 +183,6 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh
         ),
         observer=progress,
         prices=loaded.prices,
-        room=room_of_this_machine(state_root()),
         watch=MachineWatch(),
     )
 

@@ -198,6 +198,10 @@ class Configuration(Record):
         description="page caches at the start; 'not emptied' where those of one measurement were to be cold, and nobody could"
     )
     n_repetitions: int
+    n_deployments: int | None = Field(
+        default=None,
+        description="of its cluster, on which these repetitions were made; None where nothing was brought up for them",
+    )
     weight_bytes: int
     phases: tuple[PhaseEstimate, ...]
     io_time_s: Estimate = Field(

@@ -104,6 +104,7 @@ def describe(
             (each.cache.found for each in measurements), key=lambda found: found == NOT_EMPTIED
         ),
         n_repetitions=len(measurements),
+        n_deployments=len({each.deployment for each in measurements} - {None}) or None,
         weight_bytes=weights[0],
         phases=_phases(measurements, kernel, peaks or {}, over_runs),
         io_time_s=over_runs(times),

@@ -44,6 +44,10 @@ class MeasuredOn(Document):
     n_instances: int
     mapping: str = Field(description='process mapping: "1PxCN", "2PxCN", ...')
     repetition: int = Field(description="from 0")
+    deployment: int | None = Field(
+        default=None,
+        description="of the cluster, in its campaign, from 0; None where nothing was brought up for it",
+    )
     order: int = Field(description="position in the randomised order")
     origin: Origin
     cache: CacheState

@@ -1,7 +1,7 @@
 """One measurement: a kernel performed once on a cluster with a mapping.
 
-Input files are placed once per cluster and kept between repetitions; what the kernel writes is
-removed before each. Leaves a Measurement with everything that it takes to judge it.
+``set_up`` places the input files for one repetition; what the kernel writes is removed before each run. Leaves a Measurement
+with everything that it takes to judge it.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def kernel_folder(kernel_sha256: str) -> str:
 
 
 def set_up(kernel: Kernel, cluster: RunningCluster, folder: str | None = None) -> Bench:
-    """Put a kernel's input files on a cluster, by the cluster's layout.
+    """Put a kernel's input files on a cluster anew, by the cluster's layout: where they lie is drawn again.
 
     Args:
         kernel: whose files they are.
@@ -100,7 +100,9 @@ def set_up(kernel: Kernel, cluster: RunningCluster, folder: str | None = None) -
     Raises:
         ClusterError: a node or the file system failed.
     """
-    bench = lay_out(kernel, cluster, folder or kernel_folder(kernel_hash(kernel)))
+    folder = folder or kernel_folder(kernel_hash(kernel))
+    tear_down(Bench(kernel, "", cluster, folder, {}))
+    bench = lay_out(kernel, cluster, folder)
     placement = cluster.place_files(input_sizes(bench))
     make_names(bench)
     return replace(bench, file_placement=dict(placement))
@@ -130,6 +132,7 @@ def measure(
     *,
     repetition: int,
     order: int,
+    deployment: int | None = None,
     cache: Literal["cold", "warm"] = "cold",
     seed: int | None = None,
     watch: MachineWatch | None = None,
@@ -142,6 +145,7 @@ def measure(
         performer: runs the kernel.
         repetition: number of this repetition, from 0.
         order: position in the campaign's order.
+        deployment: number of the cluster's deployment, from 0; None where that is not known.
         cache: "cold" empties the page caches of all nodes before; "warm" runs the kernel once
             before, uncounted.
         seed: of the campaign's order.
@@ -197,6 +201,7 @@ def measure(
         kernel_sha256=bench.kernel_sha256,
         mapping=mapping,
         repetition=repetition,
+        deployment=deployment,
         order=order,
         cache=state,
         file_placement=bench.file_placement,
@@ -271,8 +276,7 @@ def remove_written(bench: Bench) -> None:
         folders = [str(PurePosixPath(bench.root, file.name)) for file in written if file.own_folder]
         names = [name for file in written if not file.own_folder for name in file.stored_names()]
         recursive = ["-r"] if any(file.directory for file in written) else []
-        # Through every view: a client that still knows a name would open a file that is gone.
-        for host in bench.cluster.compute_hosts:
+        for host in bench.cluster.compute_hosts:  # as in tear_down
             if names:
                 _on_names(bench, host, ["rm", "-f", *recursive], names)
             if folders:
@@ -340,7 +344,9 @@ def overwritten_sizes(bench: Bench) -> dict[str, int]:
 
 def tear_down(bench: Bench) -> None:
     """Remove all of a kernel's files from its cluster."""
-    _by_file_hosts(bench, ["rm", "-rf", "--", bench.root])
+    # Through every view: a client that still knows a name would open a file that is gone.
+    for host in bench.cluster.compute_hosts:
+        host.run(["rm", "-rf", "--", bench.root], timeout_s=PREPARE_TIMEOUT_S)
 
 
 def _caches(

@@ -20,8 +20,7 @@ CONFIDENCE = 0.95
 SMALLEST_DIFFERENCE = 0.03
 """Medians that are closer than this, relative to the smaller one, are not told apart however they are ordered.
 
-Repetitions on one deployment do not show how deployments differ: medians of the same NFS cluster,
-brought up four times on a busy machine of two cores, lay within 2 % of each other.
+What is significant by an order of values may still be too little for anyone to act on.
 """
 
 

@@ -85,7 +85,7 @@ def test_a_budget_that_is_raised_lets_the_campaign_go_on(tmp_path):
 
 def test_money_is_billed_by_started_hours_of_each_cluster(tmp_path):
     # 3 instances x 0.42 an hour: the second cluster's first hour does not fit into 2 USD.
-    of = spec(budget=Budget(money=Decimal(2)), prices="papers-2016")
+    of = spec(budget=Budget(money=Decimal(2)), prices="papers-2016", redeploy=False)
     outcome, comparison, _ = run(
         tmp_path, of, steady(), [facts("nfs"), facts("gluster")], prices=PRICES
     )
@@ -94,10 +94,18 @@ def test_money_is_billed_by_started_hours_of_each_cluster(tmp_path):
     assert "budget of 2 USD" in comparison.not_measured[0].reason
 
 
+def test_every_deployment_is_billed(tmp_path):
+    with write_store(tmp_path) as store:
+        spending = Spending(Budget(money=Decimal(3)), [facts("nfs")], PRICES)
+        for n in (1, 2):
+            store.add_deployment("key-nfs", 10.0)
+            assert spending.spent_money(store) == n * Decimal("1.26")
+
+
 def test_what_was_spent_before_counts(tmp_path):
     clusters = [facts("nfs")]
     with write_store(tmp_path) as store:
-        store.add_deployment("key-nfs", "nfs", 100.0)
+        store.add_deployment("key-nfs", 100.0)
         spending = Spending(Budget(time=101.0), clusters, None)
         assert spending.spent_s(store) == 100.0
         assert spending.refuses(store, 2.0, clusters[0]) is not None

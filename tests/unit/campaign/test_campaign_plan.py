@@ -96,7 +96,7 @@ def test_what_cannot_run_is_kept_with_its_reason():
 def test_the_forecast_counts_bringing_up_and_what_is_left():
     plan = make_plan(spec(), [APPLICATION], [facts("a", expected_up_s=10.0)])
     ahead = forecast(plan, set(), spent_s={"key-a": [2.0, 4.0]}, prices=None)
-    assert ahead.duration_s == pytest.approx(10 + 6 * 3.0)
+    assert ahead.duration_s == pytest.approx(3 * 10 + 6 * 3.0)
     done = {run.key for run in plan.runs[:4]}
     later = forecast(plan, done, spent_s={"key-a": [2.0, 4.0]}, prices=None)
     assert (later.n_done, later.duration_s) == (4, pytest.approx(10 + 2 * 3.0))
@@ -107,11 +107,12 @@ def test_a_finished_plan_takes_no_time():
     assert forecast(plan, {run.key for run in plan.runs}, spent_s={}, prices=None).duration_s == 0
 
 
-def test_the_forecast_bills_started_hours_of_every_instance():
-    # 3 instances x 1 started hour x 0.42
-    plan = make_plan(spec(), [APPLICATION], [facts("a")])
+@pytest.mark.parametrize(("redeploy", "deployments"), [(False, 1), (True, 3)])
+def test_the_forecast_bills_started_hours_of_every_instance(redeploy, deployments):
+    # deployments x 3 instances x 1 started hour x 0.42
+    plan = make_plan(spec(redeploy=redeploy), [APPLICATION], [facts("a")])
     ahead = forecast(plan, set(), spent_s={}, prices=load_prices("papers-2016"))
-    assert ahead.cost == Decimal("1.26")
+    assert ahead.cost == deployments * Decimal("1.26")
 
 
 def test_a_type_without_a_price_is_said():

@@ -12,7 +12,7 @@ from wavetank.campaign.run import run_campaign
 from wavetank.cli.campaign_run import see_all_well
 from wavetank.compare.decisions import decide
 from wavetank.cost.prices import load_prices
-from wavetank.errors import MeasurementError, RemoteCommandError
+from wavetank.errors import MeasurementError
 from wavetank.measure.statistics import estimate
 from wavetank.notes import note, texts
 
@@ -35,7 +35,7 @@ class Setting:
         watch=None,
         **more,
     ):
-        self.spec = spec(**({"side_by_side": True} | more))
+        self.spec = spec(**more)
         self.watch = watch
         self.plan = make_plan(self.spec, [APPLICATION], clusters)
         self.folder = folder
@@ -67,31 +67,71 @@ def turns(setting):
     return [text.split(" on ")[1].split(" with ")[0] for text in measured]
 
 
-def test_clusters_that_are_up_side_by_side_are_measured_by_rounds(tmp_path):
-    setting = Setting(tmp_path)
-    outcome, _ = setting.run()
-    assert setting.deployer.log[:2] == [("up", "nfs"), ("up", "gluster")]
-    assert setting.deployer.log[2:] == [("down", "gluster"), ("down", "nfs")]
-    assert (outcome.n_measured, outcome.n_failed) == (12, 0)
-    assert turns(setting) == [run.cluster for run in setting.plan.runs]
-    for start in (0, 4, 8):  # two mappings on each of two clusters
-        assert sorted(turns(setting)[start : start + 4]) == ["gluster", "gluster", "nfs", "nfs"]
-
-
-def test_clusters_that_do_not_fit_come_up_in_blocks(tmp_path):
-    setting = Setting(tmp_path, side_by_side=False)
-    outcome, _ = setting.run()
-    assert (outcome.n_measured, outcome.n_failed) == (12, 0)
+def one_at_a_time(setting):
+    """Clusters in the order in which they came up; each goes down before the next one comes up."""
     log = setting.deployer.log
-    assert all(log[i][1] == log[i + 1][1] for i in range(0, len(log), 2))  # one at a time
-    ups = [name for what, name in log if what == "up"]
-    # 3 repetitions in blocks of 2 at most: each comes up twice, and all once before any comes up again.
-    assert len(ups) == 4 and set(ups[:2]) == set(ups[2:]) == {"nfs", "gluster"}
-    assert [len([t for t in turns(setting) if t == name]) for name in ("nfs", "gluster")] == [6, 6]
+    assert [what for what, _ in log] == ["up", "down"] * (len(log) // 2)
+    assert all(log[i][1] == log[i + 1][1] for i in range(0, len(log), 2))
+    return [name for what, name in log if what == "up"]
+
+
+def measured(folder, configuration=("nfs", "1PxCN")):
+    """Measurements of a configuration, by repetition."""
+    with write_store(folder) as store:
+        found = [
+            each for each in store.measurements() if (each.cluster, each.mapping) == configuration
+        ]
+    return sorted(found, key=lambda each: each.repetition)
+
+
+def test_each_repetition_has_a_deployment_of_its_own_and_clusters_take_turns(tmp_path):
+    setting = Setting(tmp_path)
+    outcome, comparison = setting.run()
+    assert (outcome.n_measured, outcome.n_failed) == (12, 0)
+    ups = one_at_a_time(setting)
+    assert all(set(ups[turn : turn + 2]) == {"nfs", "gluster"} for turn in (0, 2, 4))
+    assert [each.deployment for each in measured(tmp_path)] == [0, 1, 2]
+    assert {each.n_deployments for each in comparison.configurations} == {3}
+    assert not any("share deployments" in note for note in texts(comparison.notes))
+
+
+def test_one_deployment_for_all_repetitions_is_said_not_to_show_how_deployments_differ(tmp_path):
+    setting = Setting(tmp_path, redeploy=False)
+    outcome, comparison = setting.run()
+    assert outcome.n_measured == 12
+    assert sorted(one_at_a_time(setting)) == ["gluster", "nfs"]
+    assert [each.deployment for each in measured(tmp_path)] == [0, 0, 0]
+    assert {each.n_deployments for each in comparison.configurations} == {1}
+    (note,) = [note for note in texts(comparison.notes) if "share deployments" in note]
+    assert note.startswith("Repetitions of 4 of 4 configurations share deployments (the fewest: 1)")
+
+
+def test_repetitions_of_an_earlier_run_on_one_deployment_do_not_count_as_deployments(tmp_path):
+    Setting(tmp_path, redeploy=False, repetitions=2).run()
+    _, comparison = Setting(tmp_path).run()
+    assert [each.deployment for each in measured(tmp_path)] == [0, 0, 1]
+    assert {each.n_deployments for each in comparison.configurations} == {2}
+    assert any("share deployments (the fewest: 2)" in note for note in texts(comparison.notes))
+
+
+@pytest.mark.parametrize("redeploy", [True, False])
+def test_each_repetition_places_its_input_files_anew_and_mappings_share_them(tmp_path, redeploy):
+    setting = Setting(tmp_path, [NFS], redeploy=redeploy)
+    clusters = []
+    up = setting.deployer.up
+
+    def remembered(name):
+        clusters.append(up(name))
+        return clusters[-1]
+
+    setting.deployer.up = remembered
+    setting.run()
+    placed = [sizes for cluster in clusters for sizes in cluster.placed if sizes]
+    assert len(placed) == 3 and all(sizes == placed[0] for sizes in placed)
 
 
 def test_a_cluster_that_does_not_come_up_is_not_tried_again_in_its_next_block(tmp_path):
-    setting = Setting(tmp_path, side_by_side=False, broken=["nfs"])
+    setting = Setting(tmp_path, broken=["nfs"])
     outcome, comparison = setting.run()
     assert (outcome.n_measured, outcome.n_failed) == (6, 6)
     assert setting.deployer.log.count(("up", "nfs")) == 1
@@ -99,11 +139,11 @@ def test_a_cluster_that_does_not_come_up_is_not_tried_again_in_its_next_block(tm
 
 
 def test_every_deployment_counts_for_the_budget_once(tmp_path):
-    Setting(tmp_path, side_by_side=False).run()
+    Setting(tmp_path).run()
     with write_store(tmp_path) as store:
-        last, all_of_them = store.deployments_s(), store.beside_s()
-    assert last.keys() == all_of_them.keys() == {NFS.key, GLUSTER.key}
-    assert all(all_of_them[key] > last[key] for key in last)  # two deployments each
+        each, all_of_them = store.deployments_s(), store.beside_s()
+    assert {key: len(seconds) for key, seconds in each.items()} == {NFS.key: 3, GLUSTER.key: 3}
+    assert all_of_them == pytest.approx({key: sum(seconds) for key, seconds in each.items()})
 
 
 def test_a_finished_campaign_measures_nothing_again(tmp_path):
@@ -119,7 +159,7 @@ def test_adding_a_cluster_measures_only_what_is_new(tmp_path):
     more = Setting(tmp_path, [NFS, GLUSTER])
     outcome, comparison = more.run()
     assert outcome.n_measured == 6
-    assert more.deployer.log == [("up", "gluster"), ("down", "gluster")]
+    assert one_at_a_time(more) == ["gluster"] * 3
     assert len(comparison.configurations) == 4
 
 
@@ -237,7 +277,7 @@ def test_a_cluster_that_a_killed_run_left_is_taken_down_first(tmp_path):
         store.lease("nfs")  # as a run that was killed leaves it
     setting.deployer.up_now.append("nfs")
     setting.run()
-    assert setting.deployer.log == [("down", "nfs"), ("up", "nfs"), ("down", "nfs")]
+    assert setting.deployer.log[:3] == [("down", "nfs"), ("up", "nfs"), ("down", "nfs")]
 
 
 def test_a_cluster_that_a_killed_run_left_is_taken_down_also_when_nothing_is_left_to_measure(
@@ -246,7 +286,7 @@ def test_a_cluster_that_a_killed_run_left_is_taken_down_also_when_nothing_is_lef
     Setting(tmp_path).run()
     again = Setting(tmp_path)
     with write_store(tmp_path) as store:
-        store.lease("nfs")  # side by side, a kill leaves those that were done too
+        store.lease("nfs")
     again.deployer.up_now.append("nfs")
     again.run()
     assert again.deployer.log == [("down", "nfs")]
@@ -279,7 +319,7 @@ def test_what_a_cluster_that_did_not_come_up_left_is_taken_down_by_the_next_run_
     again = Setting(tmp_path, [NFS])
     again.deployer.up_now.append("nfs")
     outcome, _ = again.run()
-    assert again.deployer.log == [("down", "nfs"), ("up", "nfs"), ("down", "nfs")]
+    assert again.deployer.log[:3] == [("down", "nfs"), ("up", "nfs"), ("down", "nfs")]
     assert (outcome.n_measured, outcome.not_down) == (6, ())
 
 
@@ -390,35 +430,20 @@ def test_a_cluster_whose_nodes_are_gone_is_taken_down_at_once_and_the_others_go_
     setting.deployer.up = lambda name: up(name) and clusters[name]
 
     def taken_back(kernel):
-        clusters[setting.plan.runs[4].cluster].failed = True
+        clusters[setting.deployer.up_now[0]].failed = True
         return FAILED
 
-    first = setting.plan.runs[4].cluster  # the first of the second round
+    # The first measurement of the second turn.
     setting.performer = FakePerformer(*[abyss_result] * 4, taken_back, abyss_result)
     outcome, _ = setting.run()
     assert (outcome.n_measured, outcome.n_failed) == (8, 4)  # 2 of 6 were made there
+    first = one_at_a_time(setting)[2]
     assert turns(setting)[5:] == [name for name in clusters if name != first] * 4
-    assert setting.deployer.log[2] == ("down", first)
-    assert setting.deployer.log.count(("down", first)) == 1 and setting.deployer.up_now == []
+    assert one_at_a_time(setting).count(first) == 2 and setting.deployer.up_now == []
     assert any(
         "given up for now, as nodes are gone: c2: the cloud took" in said
         for said in setting.observer.said
     )
     again = Setting(tmp_path)
     assert again.run()[0].n_measured == 4
-    assert again.deployer.log == [("up", first), ("down", first)]
-
-
-def test_a_cluster_that_cannot_write_what_it_holds_does_not_end_the_campaign(tmp_path):
-    setting = Setting(tmp_path, flush=False)
-    clusters = {name: FakeCluster(name) for name in ("nfs", "gluster")}
-    setting.deployer.up = lambda name: setting.deployer.up_now.append(name) or clusters[name]
-
-    def fails(argv, **_):
-        if argv == ["sync"]:
-            raise RemoteCommandError("c1", argv, 255, "No route to host")
-
-    for host in clusters["nfs"].compute_hosts:
-        host.run = fails
-    assert setting.run()[0].n_measured == 12
-    assert any("nfs holds what it cannot write" in said for said in setting.observer.said)
+    assert one_at_a_time(again) == [first] * 2

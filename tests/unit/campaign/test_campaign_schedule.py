@@ -76,9 +76,10 @@ def test_the_baseline_has_a_place_of_its_own_in_every_round():
     ]  # fmt: skip
 
 
-def test_parts_end_where_a_result_decides():
+def test_a_deployment_serves_one_repetition_or_all_that_wait_for_no_result():
     found = schedule({"app": 10})
-    assert found.parts() == (range(1), range(1, 2), range(2, 6))
+    assert found.deployments(redeploy=True) == tuple(range(each, each + 1) for each in range(6))
+    assert found.deployments(redeploy=False) == (range(1), range(1, 2), range(2, 6))
 
 
 def test_the_plan_counts_what_a_search_takes_at_most():
@@ -90,9 +91,7 @@ def test_the_plan_counts_what_a_search_takes_at_most():
     assert (ahead.n_done, ahead.n_runs, plan.schedule.n_grid) == (0, 22, len(whole.runs))
     assert plan.schedule.n_at_most == 22
     of_grid = forecast(whole, set(), spent_s={}, prices=None)
-    up_s = sum(cluster.expected_up_s for cluster in plan.clusters)
-    share = (ahead.duration_s - up_s) / (of_grid.duration_s - up_s)
-    assert share == pytest.approx(22 / 70)
+    assert ahead.duration_s / of_grid.duration_s == pytest.approx(22 / 70)
 
 
 def test_rounds_that_an_application_does_not_have_are_not_in_the_plan():

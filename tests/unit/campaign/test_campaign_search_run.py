@@ -25,7 +25,7 @@ class Searched:
 
     def __init__(self, folder, time_of=by_letter, deployer=None, **more):
         asked = {
-            "mappings": ("1PxCN",), "repetitions": None, "strategy": SearchRule(kind="search"), "side_by_side": True,
+            "mappings": ("1PxCN",), "repetitions": None, "strategy": SearchRule(kind="search"),
         }  # fmt: skip
         self.spec = spec(**(asked | more))
         self.plan = make_plan(self.spec, [APPLICATION], [facts(name) for name in LETTERS])
@@ -47,9 +47,9 @@ class Searched:
             return compare_campaign(self.spec, self.plan, store, None)
 
 
-@pytest.mark.parametrize("side_by_side", [True, False])
-def test_a_search_measures_a_third_and_finds_the_best(tmp_path, side_by_side):
-    searched = Searched(tmp_path, side_by_side=side_by_side)
+@pytest.mark.parametrize("redeploy", [True, False])
+def test_a_search_measures_a_third_and_finds_the_best(tmp_path, redeploy):
+    searched = Searched(tmp_path, redeploy=redeploy)
     outcome, comparison = searched.run()
     assert (outcome.n_measured, outcome.n_failed) == (22, 0)
     assert searched.performer.measured[:10] != sorted(searched.performer.measured[:10])
@@ -64,13 +64,12 @@ def test_a_search_measures_a_third_and_finds_the_best(tmp_path, side_by_side):
     assert searched.observer.seen[-1][:2] == (22, 22)
 
 
-def test_clusters_that_were_dropped_go_down_while_the_others_are_measured(tmp_path):
+def test_clusters_that_were_dropped_do_not_come_up_again(tmp_path):
     searched = Searched(tmp_path)
     searched.run()
-    downs = [name for what, name in searched.deployer.log if what == "down"]
-    assert set(downs[:6]) == set("efghij")
-    assert set(downs[6:8]) == set("cd")
-    assert len(downs) == 10
+    ups = [name for what, name in searched.deployer.log if what == "up"]
+    assert set(ups[:10]) == set(LETTERS) and set(ups[10:14]) == set("abcd")
+    assert sorted(ups[14:]) == ["a"] * 4 + ["b"] * 4
 
 
 def test_only_the_final_is_ranked_and_tested(tmp_path):

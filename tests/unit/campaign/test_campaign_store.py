@@ -133,7 +133,7 @@ def test_a_damaged_row_is_named(tmp_path):
 def test_forgetting_removes_every_result(tmp_path):
     with write_store(tmp_path) as store:
         store.add(made(), key(), 1.0)
-        store.add_deployment("c", "nfs", 3.0)
+        store.add_deployment("c", 3.0)
         forget(store)
         assert (store.done(), store.failures(), store.deployments_s()) == (set(), [], {})
 

@@ -158,7 +158,7 @@ def load(folder, kernel, what_if, *clusters, **more):
     (folder / "c.yaml").write_text(
         yaml.safe_dump(
             {
-                "name": "c", "applications": [{"kernel": "k.json"}], "what_if": what_if, "side_by_side": True,
+                "name": "c", "applications": [{"kernel": "k.json"}], "what_if": what_if,
                 "clusters": [f"{each['name']}.yaml" for each in clusters], "flush": False, **more,
             }
         )

@@ -59,7 +59,6 @@ def of_times(seconds):
 class Setting:
     def __init__(self, folder, kernel, seconds, clusters=(NFS, GLUSTER), **more):
         fields = {
-            "side_by_side": True,
             "repetitions": None,
             "mappings": ("1PxCN",),
             "what_if": ONE,
@@ -320,17 +319,16 @@ def test_what_the_application_wrote_is_gone_when_a_variant_has_other_files(tmp_p
     made = at_random(n=16, rs=64, n_ranks=2)
     base = make_kernel(made, written(made, tmp_path))
     setting = Setting(
-        tmp_path / "r", base, faster, [GLUSTER], what_if=("file-per-process",), mappings=("2PxCN",)
-    )
-    (cluster,) = measured_with(setting).values()
-    removals = [
-        " ".join(map(str, entry)) for entry in cluster.log if "rm" in " ".join(map(str, entry))
-    ]
+        tmp_path / "r", base, faster, [GLUSTER], what_if=("file-per-process",), mappings=("2PxCN",),
+        redeploy=False,
+    )  # fmt: skip
+    done = [" ".join(map(str, entry)) for entry in measured_with(setting)["gluster"].log]
+    removals = [text for text in done if " rm -f " in text]
     n_of_whole = sum("data.0001" not in text for text in removals)
-    # Before each of its own runs on both nodes; and before those of the other kernel, once it is there.
+    # Before each run on both nodes; and in each repetition before that of the other kernel, for the one that came first.
     own = 2 * setting.plan.repetitions
-    assert own < n_of_whole <= 2 * own
-    assert own < len(removals) - n_of_whole <= 2 * own
+    assert n_of_whole >= own and len(removals) - n_of_whole >= own
+    assert len(removals) == 3 * own
 
 
 def test_parts_of_input_files_need_room_beside_them(tmp_path):

@@ -105,3 +105,52 @@ def test_variants_that_are_the_application_are_told_apart_in_5_percent_of_report
         assert decisions.n_pairs == 1 + 2 * comb(each, 2) and decisions.n_blind == 0
         alarms += bool(decisions.apart["time"])
     assert alarms / N_REPORTS <= ALLOWED
+
+
+def placed_by_chance(rng, n_deployments):
+    """What a deployment draws: files that meet on one server or not, and how good its devices are."""
+    return rng.choice([1.0, 1.35], size=n_deployments) * np.exp(rng.normal(0, 0.05, n_deployments))
+
+
+def on_deployments(rng, k, n, n_each, n_mappings=1):
+    """Times of k identical clusters with some mappings each: n repetitions, ``n_each`` of them on one deployment."""
+    drawn = placed_by_chance(rng, (k, -(-n // n_each)))
+    times = np.repeat(drawn, n_each, axis=1)[:, :n]
+    times = np.repeat(times, n_mappings, axis=0)  # mappings share a deployment
+    return times * np.exp(rng.normal(0, 0.02, times.shape))
+
+
+@pytest.mark.parametrize(("k", "n_mappings"), [(2, 1), (6, 1), (3, 2)])
+def test_what_deployments_draw_is_no_difference_where_each_repetition_draws_anew(k, n_mappings):
+    rng = np.random.default_rng(k)
+    n = fewest_repetitions(comb(k * n_mappings, 2))
+    alarms = sum(
+        says_a_difference(family(on_deployments(rng, k, n, 1, n_mappings)))
+        for _ in range(N_REPORTS)
+    )
+    assert alarms / N_REPORTS <= ALLOWED
+
+
+@pytest.mark.parametrize("n_deployments", [1, 2])
+def test_repetitions_that_share_deployments_broke_the_promise(n_deployments):
+    """Pseudo-replicates: why a campaign deploys for each repetition, and says so where it does not."""
+    rng = np.random.default_rng(n_deployments)
+    n = fewest_repetitions(comb(6, 2))
+    alarms = sum(
+        says_a_difference(family(on_deployments(rng, 6, n, n // n_deployments)))
+        for _ in range(N_REPORTS)
+    )
+    assert alarms / N_REPORTS > 5 * ALLOWED
+
+
+@pytest.mark.parametrize("k", [2, 3, 6])
+def test_a_factor_of_two_is_told_whatever_deployments_draw(k):
+    rng = np.random.default_rng(k)
+    n = fewest_repetitions(comb(k, 2))
+    seen = 0
+    for _ in range(100):
+        times = on_deployments(rng, k, n, 1)
+        times[0] *= 2
+        found = decide(family(times))
+        seen += all(found.told_apart("a / c0 / 1PxCN", f"a / c{i} / 1PxCN") for i in range(1, k))
+    assert seen >= 95

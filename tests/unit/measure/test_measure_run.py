@@ -42,7 +42,7 @@ def test_outputs_are_removed_and_caches_emptied_before_the_kernel_runs():
     run(cluster)
     steps = [entry[0] if entry[0] not in ("c1", "c2") else entry[1] for entry in cluster.log]
     assert steps.index("rm") < steps.index("drop_caches") < steps.index("perform")
-    removed = next(entry for entry in cluster.log if "rm" in entry)
+    removed = next(entry for entry in cluster.log if entry[1:3] == ("rm", "-f"))
     assert [path.rsplit("/", 1)[1] for path in removed[4:]] == [f"contigs-{r}.fa" for r in range(4)]
 
 
@@ -140,8 +140,20 @@ class SharedFakeCluster(FakeCluster):
 
 def test_every_node_forgets_the_names_of_files_that_are_removed():
     cluster = SharedFakeCluster()
-    remove_written(set_up(KERNEL, cluster))
+    bench = set_up(KERNEL, cluster)
     assert [entry[0] for entry in cluster.log if "rm" in entry] == ["c1", "c2"]
+    cluster.log.clear()
+    remove_written(bench)
+    assert [entry[0] for entry in cluster.log if "rm" in entry] == ["c1", "c2"]
+
+
+def test_a_kernel_is_set_up_in_an_empty_folder():
+    cluster = FakeCluster()
+    root = set_up(KERNEL, cluster).root
+    removals = [(entry[0], *entry[2:]) for entry in cluster.log if "rm" in entry]
+    assert removals == [("c1", "-rf", "--", root), ("c2", "-rf", "--", root)]
+    steps = [entry[1] if entry[0] in ("c1", "c2") else entry[0] for entry in cluster.log]
+    assert max(i for i, step in enumerate(steps) if step == "rm") < steps.index("place")
 
 
 def test_teardown_removes_the_kernels_folder_only():
@@ -209,6 +221,6 @@ def test_links_that_files_have_before_are_made_again_before_each_run():
         ("-sfn", "--", first.name, f"{bench.root}/soft"),
     ]
     assert links == made * 2
-    removed = next(entry for entry in cluster.log if "rm" in entry)
+    removed = next(entry for entry in cluster.log if entry[1:3] == ("rm", "-f"))
     assert f"{bench.root}/made-by-the-run" in removed and f"{bench.root}/hard" in removed
     assert cluster.log.index(removed) < [entry[0] for entry in cluster.log].index("perform")

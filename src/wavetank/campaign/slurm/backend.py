@@ -334,7 +334,6 @@ class _Slurm(Site[Run, Made]):
                 repetition=run.repetition,
                 order=run.order,
                 seed=work.spec.seed,
-                placements=folder.path.parent,
             )
         )
         minutes = math.ceil(TIME_FACTOR * work.expected_s(run) / 60)

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from wavetank.campaign.store import Key
 from wavetank.cluster.spec import ClusterSpec
@@ -38,9 +38,6 @@ class Task(Record):
     repetition: int
     order: int
     seed: int
-    placements: Path = Field(
-        description="folder that remembers where input files are, for the next job on the cluster"
-    )
 
 
 def task_id(key: Key) -> str:
