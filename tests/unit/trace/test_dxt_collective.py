@@ -107,6 +107,41 @@ def test_sizes_decide_where_ranks_did_not_wait_for_each_other() -> None:
     ]  # fmt: skip
 
 
+def test_times_win_over_sizes() -> None:
+    ranks = [[(100, 1.0, 1.9), (200, 3.0, 3.9)], [(200, 1.1, 1.8)]]
+    assert told(log(*ranks), counters(COLL_WRITES=2, INDEP_WRITES=1)) == [[True, False], [True]]
+
+
+def turns(size_a: int, size_b: int, late: float = 0.0, n: int = 4) -> list[Operation]:
+    """Calls of a second each with a pause after each, sizes in turn; from ``late`` seconds after the others on."""
+    return [((size_a, size_b)[i % 2], 2.0 * i + late, 2.0 * i + 1 + late) for i in range(n)]
+
+
+@pytest.mark.parametrize("n_alone", [1, 2])
+@pytest.mark.parametrize("late", [0.0, -0.3])
+def test_ranks_that_give_nothing_are_no_evidence_of_a_size(n_alone: int, late: float) -> None:
+    # Rank 1 gives bytes to every second call, rank 2 to the others, and rank 1 writes alone at the end: with ``late`` below
+    # 0 while rank 0 is in the last call still.
+    writes = [(96, 7.01 + late + 0.1 * i, 7.02 + late + 0.1 * i) for i in range(n_alone)]
+    segments = log(
+        turns(0, 0), [*turns(65536, 0, late), *writes], turns(0, 8192), turns(0, 0)
+    )
+    record = counters(COLL_WRITES=16, INDEP_WRITES=n_alone)
+    assert told(segments, record) == [
+        [True] * 4, [*[True] * 4, *[False] * n_alone], [True] * 4, [True] * 4,
+    ]  # fmt: skip
+
+
+def test_a_rank_may_leave_a_call_before_another_one_comes() -> None:
+    # As ROMIO lets ranks without data do: the third call has no moment that all share, and calls are apart nevertheless.
+    early = [*turns(0, 0)[:2], (0, 3.5, 4.01), turns(0, 0)[3]]
+    late = [*turns(0, 8192)[:2], (0, 4.02, 5.0), turns(0, 8192)[3]]
+    segments = log(early, [*turns(65536, 0), (96, 8.5, 8.6)], late)
+    assert told(segments, counters(COLL_WRITES=12, INDEP_WRITES=1)) == [
+        [True] * 4, [*[True] * 4, False], [True] * 4,
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("ranks", "record"),
     [
@@ -123,11 +158,6 @@ def test_sizes_decide_where_ranks_did_not_wait_for_each_other() -> None:
         ([in_turn(588, 1408), in_turn(1408)], counters(COLL_WRITES=4, INDEP_WRITES=1)),
         # A rank made fewer operations than it would have to.
         ([in_turn(1, 2, 3, 4), []], counters(COLL_WRITES=2, INDEP_WRITES=2)),
-        # Times say the first, sizes the second.
-        (
-            [[(100, 1.0, 1.9), (200, 3.0, 3.9)], [(200, 1.1, 1.8)]],
-            counters(COLL_WRITES=2, INDEP_WRITES=1),
-        ),
         # Darshan has one counter for MPI_File_iwrite_at and MPI_File_iwrite_at_all.
         ([in_turn(1, 2), in_turn(1, 2)], counters(NB_WRITES=4)),
     ],

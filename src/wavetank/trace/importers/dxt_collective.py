@@ -231,56 +231,77 @@ class _Reference:
     """The collective calls one after another, as ranks show them that made no other calls.
 
     Attributes:
-        latest_start: when the last of these ranks began each call, seconds.
-        earliest_end: when the first of them ended it.
-        size: bytes of each call; -1 where these ranks differ.
+        begin: what takes part in a call ends at this moment or later, seconds.
+        end: and begins at this moment or earlier.
+        in_turn: whether times tell one call from the next.
+        size: bytes of each call; -1 where these ranks differ, or gave nothing.
     """
 
-    latest_start: list[float]
-    earliest_end: list[float]
+    begin: list[float]
+    end: list[float]
+    in_turn: bool
     size: list[int]
-
-    @property
-    def together(self) -> bool:
-        """Whether in each call all ranks were in it at one moment, as in calls in which ranks wait for each other."""
-        return all(
-            start <= end for start, end in zip(self.latest_start, self.earliest_end, strict=True)
-        )
 
 
 def _reference(whole: Sequence[_Stream], columns: _Columns) -> _Reference:
+    """The calls of ranks that made nothing but collective ones.
+
+    Ranks that wait for each other are all in a call at one moment: from the last one's start to the first one's end. Where
+    a rank left a call before another one came, no rank came to the next call before all had left this one: then the
+    whole call counts. Else ranks did not wait for each other, or their clocks differ.
+    """
     start, end, size = (column[whole[0].at].copy() for column in columns)
+    first_start, last_end = start.copy(), end.copy()
     for stream in whole[1:]:
         np.maximum(start, columns.start[stream.at], out=start)
         np.minimum(end, columns.end[stream.at], out=end)
+        np.minimum(first_start, columns.start[stream.at], out=first_start)
+        np.maximum(last_end, columns.end[stream.at], out=last_end)
         size[size != columns.length[stream.at]] = -1
-    return _Reference(start.tolist(), end.tolist(), size.tolist())
+    size[size == 0] = -1  # ranks without data take part, too: another one's size may be any
+    together = start <= end
+    return _Reference(
+        np.where(together, start, first_start).tolist(),
+        np.where(together, end, last_end).tolist(),
+        bool(together.all() or (len(start) > 1 and (last_end[:-1] <= first_start[1:]).all())),
+        size.tolist(),
+    )
 
 
 def _places(columns: _Columns, stream: _Stream, reference: _Reference) -> list[int] | None:
     """Which of a rank's operations are the reference's calls; None where several answers are possible.
 
-    They come in the same order. What decides between the answers: at some moment all ranks were in a call; then sizes.
+    They come in the same order. Times decide between the answers, then sizes, then that a call which moves nothing is one
+    in which others move something.
     """
     start, end, length = (column[stream.at].tolist() for column in columns)
 
     def in_time(i: int, call: int) -> bool:
-        return bool(
-            start[i] <= reference.earliest_end[call] and end[i] >= reference.latest_start[call]
-        )
+        return bool(start[i] <= reference.end[call] and end[i] >= reference.begin[call])
 
     def of_size(i: int, call: int) -> bool:
-        return reference.size[call] in (-1, length[i])
+        # No evidence: nothing given by this rank, or by others.
+        return length[i] == 0 or reference.size[call] in (-1, length[i])
 
     n, n_calls = stream.n, len(reference.size)
-    by_size = _embeddings(of_size, n, n_calls)
-    by_time = _embeddings(in_time, n, n_calls) if reference.together else None
-    if by_time is None:  # ranks did not wait for each other, or their clocks differ
-        return _only(by_size)
-    if _only(by_time) is not None:
-        contradicted = _only(by_size) not in (None, _only(by_time))
-        return None if contradicted else _only(by_time)
-    return _only(_embeddings(lambda i, call: in_time(i, call) and of_size(i, call), n, n_calls))
+    by_time = _embeddings(in_time, n, n_calls) if reference.in_turn else None
+    if by_time is None:
+        return _only(_embeddings(of_size, n, n_calls))
+    if (found := _only(by_time)) is not None:
+        return found
+    by_both = _embeddings(lambda i, call: in_time(i, call) and of_size(i, call), n, n_calls)
+    if by_both is None or (found := _only(by_both)) is not None:
+        return found
+    return _with_empty_ones(length, by_both)
+
+
+def _with_empty_ones(length: Sequence[int], ways: _Embeddings) -> list[int] | None:
+    """The way that takes all operations of no bytes, where the first and the last one differ in one call alone."""
+    differing = [(a, b) for a, b in zip(*ways, strict=True) if a != b]
+    if len(differing) != 1:
+        return None
+    empty = [i for i in differing[0] if length[i] == 0]
+    return sorted({*ways[0]} & {*ways[1]} | {*empty}) if len(empty) == 1 else None
 
 
 _Embeddings = tuple[list[int], list[int]]
