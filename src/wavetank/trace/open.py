@@ -14,6 +14,7 @@ from wavetank.notes import texts
 from wavetank.registered import load_registered, registered_names
 from wavetank.steps import doing
 from wavetank.trace import packed
+from wavetank.trace.importers.foreign_texts import foreign_text
 from wavetank.trace.schema import PARTS, Trace
 
 # Asked in this order whether a file is theirs; a module has recognises(path, head) and read(path).
@@ -80,11 +81,13 @@ def kind_of(path: Path) -> str:
     if not path.is_file():
         raise TraceError(
             f"{path} is no file: a pipe (<(...), a FIFO) or device can be read only once. Write the log into a file first; "
-            "text logs packed by gzip or zstd are read as they are"
+            "logs packed by gzip, bzip2, xz or zstd are read as they are"
         )
     head = packed.head(path, HEAD_BYTES)
     if not head:
         raise TraceError(f"{path} is empty")
+    if (what := foreign_text(head)) is not None:
+        raise TraceError(f"{path} is {what}")
     for name in registered_names(IMPORTERS, ENTRY_POINTS):
         if importer(name).recognises(path, head):
             return name

@@ -1,12 +1,14 @@
-"""Text logs of other tools, as they are or packed by gzip or zstd: their first bytes and their lines.
+"""Logs of other tools, as they are or packed by gzip, bzip2, xz or zstd: their first bytes, lines and content.
 
 Told by content, not by name. zstd's own program unpacks its files: Python has nothing for them.
 """
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import shutil
 import subprocess
 import zlib
@@ -19,7 +21,27 @@ from wavetank.errors import TraceError
 from wavetank.steps import going_on
 
 _LINES = 10_000  # between two looks at how far it is
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP, _BZIP2, _XZ, _ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"
+_BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)  # what the readers of packed files raise
+
+
+def is_packed(path: Path) -> bool:
+    """Whether a file is packed as a whole."""
+    with path.open("rb") as stream:
+        return stream.read(6).startswith((_GZIP, _BZIP2, _XZ, _ZSTD))
+
+
+def unpack(path: Path, copy: Path) -> None:
+    """Write what a file holds to another one, unpacked.
+
+    Raises:
+        EOFError: it is cut short or damaged.
+    """
+    try:
+        with _unpacked(path) as stream, copy.open("wb") as out:
+            shutil.copyfileobj(stream, out, 1 << 20)
+    except _BROKEN as error:
+        raise EOFError(str(error)) from error
 
 
 def head(path: Path, n: int) -> bytes:
@@ -31,7 +53,7 @@ def head(path: Path, n: int) -> bytes:
     try:
         with _unpacked(path) as stream:
             return stream.read(n)
-    except (OSError, EOFError, zlib.error) as error:
+    except _BROKEN as error:
         raise TraceError(f"cannot read {path}: {error}") from error
 
 
@@ -53,28 +75,38 @@ def lines(path: Path) -> Iterator[str]:
                 yield line
                 if number % _LINES == 0 and (place := _place(stream)) is not None:
                     reading.at(place)
-    except (zlib.error, gzip.BadGzipFile) as error:
+    except (zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
         raise EOFError(str(error)) from error
     except OSError as error:
+        if error.errno is None:  # bzip2's way to say it
+            raise EOFError(str(error)) from error
         raise TraceError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _place(stream: IO[bytes]) -> int | None:
-    """Bytes of the file that were read, packed where it is; None where its own program unpacks it."""
+    """Bytes of the file that were read, packed where it is; None where that is not known."""
     if isinstance(stream, gzip.GzipFile):
         packed: IO[bytes] = stream.fileobj
         return packed.tell()
+    if isinstance(stream, bz2.BZ2File | lzma.LZMAFile):
+        return None
     return stream.tell() if stream.seekable() else None
 
 
 @contextmanager
 def _unpacked(path: Path) -> Iterator[IO[bytes]]:
     with path.open("rb") as stream:
-        magic = stream.read(4)
+        magic = stream.read(6)
     if magic.startswith(_GZIP):
         with gzip.open(path) as unpacked:
             yield unpacked  # type: ignore[misc]
-    elif magic == _ZSTD:
+    elif magic.startswith(_BZIP2):
+        with bz2.open(path) as unpacked_by_bzip2:
+            yield unpacked_by_bzip2
+    elif magic.startswith(_XZ):
+        with lzma.open(path) as unpacked_by_xz:
+            yield unpacked_by_xz
+    elif magic.startswith(_ZSTD):
         with _by_zstd(path) as unpacked_by_zstd:
             yield unpacked_by_zstd
     else:

@@ -123,9 +123,7 @@ def test_ranks_that_give_nothing_are_no_evidence_of_a_size(n_alone: int, late: f
     # Rank 1 gives bytes to every second call, rank 2 to the others, and rank 1 writes alone at the end: with ``late`` below
     # 0 while rank 0 is in the last call still.
     writes = [(96, 7.01 + late + 0.1 * i, 7.02 + late + 0.1 * i) for i in range(n_alone)]
-    segments = log(
-        turns(0, 0), [*turns(65536, 0, late), *writes], turns(0, 8192), turns(0, 0)
-    )
+    segments = log(turns(0, 0), [*turns(65536, 0, late), *writes], turns(0, 8192), turns(0, 0))
     record = counters(COLL_WRITES=16, INDEP_WRITES=n_alone)
     assert told(segments, record) == [
         [True] * 4, [*[True] * 4, *[False] * n_alone], [True] * 4, [True] * 4,
@@ -136,10 +134,13 @@ def test_a_rank_may_leave_a_call_before_another_one_comes() -> None:
     # As ROMIO lets ranks without data do: the third call has no moment that all share, and calls are apart nevertheless.
     early = [*turns(0, 0)[:2], (0, 3.5, 4.01), turns(0, 0)[3]]
     late = [*turns(0, 8192)[:2], (0, 4.02, 5.0), turns(0, 8192)[3]]
-    segments = log(early, [*turns(65536, 0), (96, 8.5, 8.6)], late)
-    assert told(segments, counters(COLL_WRITES=12, INDEP_WRITES=1)) == [
-        [True] * 4, [*[True] * 4, False], [True] * 4,
-    ]  # fmt: skip
+    alone = (96, 8.5, 8.6)
+    expected = [[True] * 4, [*[True] * 4, False], [True] * 4]
+    record = counters(COLL_WRITES=12, INDEP_WRITES=1)
+    assert told(log(early, [*turns(65536, 0), alone], late), record) == expected
+    # And so may the rank that is looked at.
+    writes = [*turns(65536, 0)[:2], (65536, 4.02, 5.0), turns(65536, 0)[3], alone]
+    assert told(log(early, writes, turns(0, 0)), record) == expected
 
 
 @pytest.mark.parametrize(

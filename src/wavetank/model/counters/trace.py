@@ -54,7 +54,7 @@ def approximate_trace(
     room = max(thresholds.counted_rows_of_record, thresholds.counted_rows // max(n_rows, 1))
     for own, below in some:
         uses += _uses(own, below, trace.n_ranks, room, thresholds.counted_sweeps)
-    if not any(use.record.n_operations for use in uses):
+    if not uses:
         return None
     uses.sort(key=lambda use: (use.record.opened_s or 0.0, use.record.file))
     communicators = _communicators(uses, trace.n_ranks)

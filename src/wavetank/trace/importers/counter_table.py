@@ -6,7 +6,8 @@ rank, all counters (int64), all times (double). Source: darshan-posix-log-format
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -68,11 +69,28 @@ class CounterTable:
                 total += np.maximum(self._ints[:, self._names[name]], 0)
         return total
 
+    def least(self, *names: str) -> Int64Array:
+        """The least of some counters of each record, 0 where the module has none of them."""
+        known = [self._names[name] for name in names if name in self._names]
+        found: Int64Array = self._ints[:, known].min(axis=1, initial=0)
+        return found
+
+    def without(self, files: Collection[int]) -> CounterTable:
+        """The records of other files than some."""
+        table = copy(self)
+        table._ints = self._ints[~np.isin(self.file, np.array([*files], dtype=np.uint64))]
+        return table
+
     def seconds(self, name: str) -> np.ndarray:
         """A time of each record; 0 where the module does not have it."""
         if name not in self._times:
             return np.zeros(len(self))
         return self._ints[:, self._times[name]].view(np.float64)
+
+    def latest_s(self) -> float:
+        """The last point in time of all records, seconds from the start of the run."""
+        ends = [self.seconds(name) for name in self._times if name.endswith("_TIMESTAMP")]
+        return float(max((column.max(initial=0.0) for column in ends), default=0.0))
 
     def _record(self, row: int) -> CounterRecord:
         ints = self._ints[row]

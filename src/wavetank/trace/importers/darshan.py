@@ -15,12 +15,16 @@ from pathlib import Path, PurePath
 
 import numpy as np
 
+from wavetank.errors import TraceError
 from wavetank.notes import notes_of
 from wavetank.tables.words import listed
 from wavetank.trace.counters import FileCounters, LaterCounters
 from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.importers.counter_table import CounterTable
 from wavetank.trace.importers.darshan_counters import file_counters, moved, without_stale_counts
+from wavetank.trace.importers.darshan_overflow import leave_out_overflowed
+from wavetank.trace.importers.darshan_packed import readable, version_of
+from wavetank.trace.importers.darshan_run import run_of
 from wavetank.trace.importers.dxt import LEVELS, operations, read_segments
 from wavetank.trace.importers.dxt_collective import COUNTERS as DECIDING
 from wavetank.trace.importers.dxt_collective import Calls, calls_of
@@ -35,7 +39,13 @@ from wavetank.trace.importers.dxt_missing import COUNTERS, missing_operations
 from wavetank.trace.importers.libdarshan import library_path, open_log
 from wavetank.trace.importers.library_files import library_files
 from wavetank.trace.paths import is_stored
-from wavetank.trace.schema import UNKNOWN, BoolArray, RankFacts, Trace, TracedFile
+from wavetank.trace.schema import (
+    UNKNOWN,
+    BoolArray,
+    RankFacts,
+    Trace,
+    TracedFile,
+)
 
 _NO_FILES = np.empty(0, dtype=np.uint64)
 
@@ -50,15 +60,9 @@ def software() -> str:
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    """Whether a file is a Darshan log: it begins with its format's version ("3.41") and zeros."""
+    """Whether a file is a Darshan log, of whatever version: it begins with its format ("3.41") and zeros."""
     del path
-    version = head[:8].rstrip(b"\0")
-    return (
-        len(head) >= 24
-        and version.startswith((b"2.", b"3."))
-        and version.replace(b".", b"").isdigit()
-        and b"\0" in head[:8]
-    )
+    return version_of(head) is not None
 
 
 def read(path: Path) -> Trace:
@@ -67,6 +71,11 @@ def read(path: Path) -> Trace:
     Raises:
         TraceError: it cannot be read, or is of a version whose segments are not known.
     """
+    with readable(path) as copy:
+        return _read(copy)
+
+
+def _read(path: Path) -> Trace:
     with open_log(path) as log:
         job = log.job()
         modules = log.modules()
@@ -85,6 +94,7 @@ def read(path: Path) -> Trace:
             name: read_segments(path, log, modules[name]) for name in LEVELS if name in modules
         }
         command, mounts = log.command(), log.mounts()
+    elapsed_s, of_run = run_of(path, job, counters, segments)
     used = {name: np.unique(table.file) for name, table in counters.items()}
     used |= {name: np.unique(part.file) for name, part in segments.items()}
     ids: list[int] = np.unique(np.concatenate([_NO_FILES, *used.values()])).tolist()
@@ -92,11 +102,14 @@ def read(path: Path) -> Trace:
     files = _traced_files(
         [names.get(record_id, f"<record {record_id}>") for record_id in ids], mounts
     )
+    overflowed = leave_out_overflowed(counters, segments)
     deciding = counters["MPI-IO"].records(*DECIDING) if "MPI-IO" in counters else []
     calls = calls_of(segments.get("DXT_MPIIO"), deciding, numbers, job.n_processes)
     for n in np.flatnonzero(calls.undecided[True] | calls.undecided[False]).tolist():
         files[n] = replace(files[n], collective_unknown=True)
     told = _of_calls(calls, files) if segments else []
+    if overflowed.below:
+        told.append(_OVERFLOWED.format(_names([files[numbers[one]] for one in overflowed.below])))
     hosts = {rank: host for part in segments.values() for rank, host in part.hosts.items()}
     levels = tuple(LEVELS[name] for name in segments)
     events = operations(segments, numbers, calls.collective, calls.own_view)
@@ -107,7 +120,9 @@ def read(path: Path) -> Trace:
     system = {file.path for file in files if not is_stored(file.path)}
     left_out = {n for n, file in enumerate(files) if file.path in library | system}
     in_all = {name: moved(name, table, numbers) for name, table in counters.items()}
-    lost = missing_operations(segments, in_all, numbers, out_of_memory, left_out)
+    lost = list(missing_operations(segments, in_all, numbers, out_of_memory, left_out))
+    if gone := [files[numbers[one]] for one in overflowed.lost if numbers[one] not in left_out]:
+        lost.append(_LOST_BY_OVERFLOW.format(_names(gone)))
     counted: Sequence[FileCounters] = LaterCounters(
         lambda: (one for one in file_counters(counters, numbers) if one.file not in left_out)
     )
@@ -115,6 +130,9 @@ def read(path: Path) -> Trace:
     events, mended = _mended(events, counters, numbers, files, (library, system), calls)
     told += mended
     absent = []
+    elsewhere = sorted(_NOT_READ & modules.keys())
+    if elsewhere and not len(events) and not len(counted):
+        raise TraceError(f"{path}: {_ELSEWHERE.format(listed(elsewhere, 3))}")
     if not len(events):
         closed = _closed_streams(counters, numbers)
         counted, n_stale, n_mixed = without_stale_counts(counted, closed)
@@ -131,7 +149,7 @@ def read(path: Path) -> Trace:
         n_ranks=job.n_processes,
         mpi_library=None,
         started_utc=datetime.fromtimestamp(job.started_ns / 1e9, UTC).isoformat(),
-        elapsed_s=(job.ended_ns - job.started_ns) / 1e9,
+        elapsed_s=elapsed_s,
         ranks=tuple(
             RankFacts(rank, hosts.get(rank, ""), 0, True) for rank in range(job.n_processes)
         ),
@@ -142,12 +160,33 @@ def read(path: Path) -> Trace:
         levels=levels,
         notes=(
             *notes_of("unseen", "modules", full),
+            *of_run,
             *notes_of("inferred", "operations", dict.fromkeys(told)),
             *notes_of("lost", "operations", lost),
+            *notes_of(
+                "unrecorded",
+                "modules",
+                [_ELSEWHERE.format(listed(elsewhere, 3))] if elsewhere else (),
+            ),
             *notes_of("unseen", "operations", absent),
         ),
         counters=counted,
     )
+
+
+_NOT_READ = {"DAOS", "DFS"}
+_ELSEWHERE = (
+    "I/O of the application is in the log's {} module(s), which count calls of DAOS's own library (libdaos, libdfs): wavetank "
+    "does not read them, and has no DAOS to replay them on. Run the program through DAOS's POSIX mount (dfuse) to have it traced"
+)
+_OVERFLOWED = (
+    "the MPI-IO operations on {} are left out, and the POSIX operations that they were made of are modelled: sizes of them "
+    "are below 0 in the log (a request of 2 GiB or more overflows in some releases of Darshan)"
+)
+_LOST_BY_OVERFLOW = (
+    "sizes of operations on {} are below 0 in the log (a request of 2 GiB or more overflows in some releases of Darshan), and "
+    "no other level holds them. Record the run again with a newer Darshan"
+)
 
 
 def _split(command: str) -> tuple[str, ...]:
@@ -195,9 +234,11 @@ def _of_calls(calls: Calls, files: Sequence[TracedFile]) -> list[str]:
 
 
 def _first_names(files: Sequence[TracedFile], some: BoolArray) -> str:
-    paths = [files[number].path for number in np.flatnonzero(some).tolist()]
-    names = sorted([path.rstrip("/").rpartition("/")[2] for path in paths])
-    return listed(names, 3)
+    return _names([files[number] for number in np.flatnonzero(some).tolist()])
+
+
+def _names(files: Iterable[TracedFile]) -> str:
+    return listed(sorted([file.path.rstrip("/").rpartition("/")[2] for file in files]), 3)
 
 
 _STALE = (

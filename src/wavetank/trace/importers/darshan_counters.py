@@ -189,7 +189,7 @@ def _direction(values: _Values, way: str, level: int) -> DirectionCounters:
         n_consecutive=values.known(f"CONSEC_{ways}"),
         highest=values.known(f"MAX_BYTE_{participle}"),
         by_size=tuple(values.count(name) for name in bins) if bins[0] in values else (),
-        first_s=values.at(f"{way}_START"),
-        last_s=values.at(f"{way}_END"),
+        first_s=(first := values.at(f"{way}_START")),
+        last_s=max(last, first or 0.0) if (last := values.at(f"{way}_END")) else None,
         time_s=values.seconds(f"{way}_TIME"),
     )

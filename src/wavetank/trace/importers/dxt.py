@@ -7,7 +7,7 @@ Layout: struct dxt_file_record and segment_info of darshan-dxt-log-format.h.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +50,15 @@ class Segments:
 
     def __len__(self) -> int:
         return len(self.segment)
+
+    def without(self, files: Collection[int]) -> Segments:
+        """The records of other files than some."""
+        kept = ~np.isin(self.file, np.array([*files], dtype=np.uint64))
+        each = self.n_writes + self.n_reads
+        return Segments(
+            self.rank[kept], self.file[kept], self.n_writes[kept], self.n_reads[kept],
+            self.segment[np.repeat(kept, each)], self.hosts,
+        )  # fmt: skip
 
 
 def read_segments(path: Path, log: DarshanLog, module: DarshanModule) -> Segments:
@@ -130,7 +139,8 @@ def operations(
 ) -> SingleOperations:
     """Both modules' segments, sorted by the end of the operation within each rank.
 
-    Columns are made one by one, so that few are there twice at a time.
+    Columns are made one by one, so that few are there twice at a time. A time that runs backwards is none: what would end
+    before it begins ends when it begins.
 
     Args:
         modules: segments by module.
@@ -152,14 +162,17 @@ def operations(
     ]
     rank = of_records([part.rank for _, part in parts])
     mpi = joined([np.full(len(part), name == "DXT_MPIIO") for name, part in parts])
+    begin = joined([_ns(part.segment["start_s"]) for _, part in parts])
     end = joined([_ns(part.segment["end_s"]) for _, part in parts])
+    np.maximum(begin, 0, out=begin)
+    np.maximum(end, begin, out=end)
     order = _order(rank, end, mpi)
 
     def in_order(column: np.ndarray) -> np.ndarray:
         return column if order is None else column[order]
 
     rank, mpi, end = in_order(rank), in_order(mpi), in_order(end)
-    start = in_order(joined([_ns(part.segment["start_s"]) for _, part in parts]))
+    start = in_order(begin)
     file = in_order(of_records(files))
     op = in_order(joined([_codes(name, part, collective) for name, part in parts]))
     size = in_order(joined([part.segment["length"].astype(np.int64) for _, part in parts]))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -226,30 +227,28 @@ def _collective_by_rank(
     return dict.fromkeys(range(n_ranks), each)
 
 
+_Embeddings = tuple[list[int], list[int]]
+_Matches = Callable[[int, int], bool]  # whether operation i may be call c
+
+
 @dataclass(frozen=True)
 class _Reference:
     """The collective calls one after another, as ranks show them that made no other calls.
 
     Attributes:
-        begin: what takes part in a call ends at this moment or later, seconds.
-        end: and begins at this moment or earlier.
-        in_turn: whether times tell one call from the next.
+        shared: from when to when all of these ranks were in each call, seconds; where one left it before another came, from
+            when to when any was.
+        any: from when to when any of them was in each call.
         size: bytes of each call; -1 where these ranks differ, or gave nothing.
     """
 
-    begin: list[float]
-    end: list[float]
-    in_turn: bool
+    shared: list[tuple[float, float]]
+    any: list[tuple[float, float]]
     size: list[int]
 
 
 def _reference(whole: Sequence[_Stream], columns: _Columns) -> _Reference:
-    """The calls of ranks that made nothing but collective ones.
-
-    Ranks that wait for each other are all in a call at one moment: from the last one's start to the first one's end. Where
-    a rank left a call before another one came, no rank came to the next call before all had left this one: then the
-    whole call counts. Else ranks did not wait for each other, or their clocks differ.
-    """
+    """The calls of ranks that made nothing but collective ones."""
     start, end, size = (column[whole[0].at].copy() for column in columns)
     first_start, last_end = start.copy(), end.copy()
     for stream in whole[1:]:
@@ -260,10 +259,10 @@ def _reference(whole: Sequence[_Stream], columns: _Columns) -> _Reference:
         size[size != columns.length[stream.at]] = -1
     size[size == 0] = -1  # ranks without data take part, too: another one's size may be any
     together = start <= end
+    shared = np.where(together, start, first_start), np.where(together, end, last_end)
     return _Reference(
-        np.where(together, start, first_start).tolist(),
-        np.where(together, end, last_end).tolist(),
-        bool(together.all() or (len(start) > 1 and (last_end[:-1] <= first_start[1:]).all())),
+        list(zip(*(side.tolist() for side in shared), strict=True)),
+        list(zip(first_start.tolist(), last_end.tolist(), strict=True)),
         size.tolist(),
     )
 
@@ -271,28 +270,40 @@ def _reference(whole: Sequence[_Stream], columns: _Columns) -> _Reference:
 def _places(columns: _Columns, stream: _Stream, reference: _Reference) -> list[int] | None:
     """Which of a rank's operations are the reference's calls; None where several answers are possible.
 
-    They come in the same order. Times decide between the answers, then sizes, then that a call which moves nothing is one
+    They come in the same order. Times decide between the answers: ranks that wait for each other are in a call at one
+    moment, and else in it while one of the others is. Then sizes decide, and then that a call which moves nothing is one
     in which others move something.
     """
     start, end, length = (column[stream.at].tolist() for column in columns)
-
-    def in_time(i: int, call: int) -> bool:
-        return bool(start[i] <= reference.end[call] and end[i] >= reference.begin[call])
+    n, n_calls = stream.n, len(reference.size)
 
     def of_size(i: int, call: int) -> bool:
         # No evidence: nothing given by this rank, or by others.
         return length[i] == 0 or reference.size[call] in (-1, length[i])
 
-    n, n_calls = stream.n, len(reference.size)
-    by_time = _embeddings(in_time, n, n_calls) if reference.in_turn else None
-    if by_time is None:
-        return _only(_embeddings(of_size, n, n_calls))
-    if (found := _only(by_time)) is not None:
-        return found
-    by_both = _embeddings(lambda i, call: in_time(i, call) and of_size(i, call), n, n_calls)
-    if by_both is None or (found := _only(by_both)) is not None:
-        return found
-    return _with_empty_ones(length, by_both)
+    for window in (reference.shared, reference.any):
+        in_time = partial(_overlap, list(zip(start, end, strict=True)), window)
+        by_time = _embeddings(in_time, n, n_calls)
+        if by_time is None:
+            continue
+        if (found := _only(by_time)) is not None:
+            return found
+        by_both = _embeddings(partial(_each, in_time, of_size), n, n_calls)
+        return None if by_both is None else _only(by_both) or _with_empty_ones(length, by_both)
+    return _only(_embeddings(of_size, n, n_calls))
+
+
+def _overlap(
+    operations: Sequence[tuple[float, float]],
+    calls: Sequence[tuple[float, float]],
+    i: int,
+    call: int,
+) -> bool:
+    return operations[i][0] <= calls[call][1] and operations[i][1] >= calls[call][0]
+
+
+def _each(a: _Matches, b: _Matches, i: int, call: int) -> bool:
+    return a(i, call) and b(i, call)
 
 
 def _with_empty_ones(length: Sequence[int], ways: _Embeddings) -> list[int] | None:
@@ -304,10 +315,7 @@ def _with_empty_ones(length: Sequence[int], ways: _Embeddings) -> list[int] | No
     return sorted({*ways[0]} & {*ways[1]} | {*empty}) if len(empty) == 1 else None
 
 
-_Embeddings = tuple[list[int], list[int]]
-
-
-def _embeddings(matches: Callable[[int, int], bool], n: int, n_calls: int) -> _Embeddings | None:
+def _embeddings(matches: _Matches, n: int, n_calls: int) -> _Embeddings | None:
     """The first and the last way to find all calls in order among n operations; None where there is none."""
     first: list[int] = []
     for i in range(n):

@@ -26,6 +26,8 @@ _COUNTER_PREFIXES = {"POSIX": "posix", "MPI-IO": "mpiio", "STDIO": "stdio"}
 _CURRENT = {"POSIX": (4, 69, 17), "MPI-IO": (3, 51, 17), "STDIO": (2, 14, 15)}
 _MOST_COUNTERS = 256  # of a module; a list of names without its end is damage
 _CHUNK = 16 << 20  # bytes, the first try
+_MOST_PROCESSES = 1 << 23  # the largest machines have fewer cores
+_LATEST_S = 1 << 33  # of the epoch, in the year 2242
 
 
 class _Job(ctypes.Structure):
@@ -68,11 +70,11 @@ class DarshanModule:
 
 @dataclass(frozen=True)
 class DarshanJob:
-    """The run that a log describes."""
+    """The run that a log describes. ``ended_ns`` is None where its process did not end in order."""
 
     n_processes: int
     started_ns: int  # UTC
-    ended_ns: int
+    ended_ns: int | None
     metadata: str
 
 
@@ -85,13 +87,29 @@ class DarshanLog:
         self._handle = ctypes.c_void_p(handle)
 
     def job(self) -> DarshanJob:
-        """When it ran, and with how many processes."""
+        """When it ran, and with how many processes.
+
+        Raises:
+            TraceError: the numbers are none of a run: the record is damaged, or laid out in another way.
+        """
         job = _Job()
         self._library.darshan_log_get_job(self._handle, ctypes.byref(job))
+        started, ended = job.start_s * 10**9 + job.start_ns, job.end_s * 10**9 + job.end_ns
+        parts_of_a_second = (job.start_ns, job.end_ns)
+        if (
+            not 0 < job.n_processes <= _MOST_PROCESSES
+            or not all(0 <= part < 10**9 for part in parts_of_a_second)
+            or not all(0 <= time < _LATEST_S for time in (job.start_s, job.end_s))
+        ):
+            raise TraceError(
+                f"{self._path}: its job record says {job.n_processes} processes from {job.start_s} s to {job.end_s} s of the "
+                "epoch, which is no run: it is damaged, or of a development version of Darshan that lays it out in another "
+                "way. Record the run again with a release of Darshan"
+            )
         return DarshanJob(
             job.n_processes,
-            job.start_s * 10**9 + job.start_ns,
-            job.end_s * 10**9 + job.end_ns,
+            started,
+            ended if ended >= started else None,
             job.metadata.decode(errors="replace"),
         )
 

@@ -353,7 +353,7 @@ def test_a_model_of_counters_is_told_in_a_comparison() -> None:
 
 
 def test_counters_of_nothing_are_no_model() -> None:
-    record = FileCounters(0, Level.POSIX, 0, n_opens=1)
+    record = FileCounters(0, Level.POSIX, 0)
     with pytest.raises(ModelError, match="nothing to model"):
         extract_model(counted_trace([record], 1, ["/f"]), PROVENANCE)
 
