@@ -105,7 +105,7 @@ def test_a_search_prints_what_it_dropped(folder, faked):
     assert len(faked.calls) == 22
     assert len(printed["ranking_of_abyss_p_by_time"]) == 2
     assert len(printed["dropped_by_the_search"]) == 8
-    assert "Dropped by the search" in call("results", folder / "results").stdout
+    assert "Dropped by the search" in call("results", folder / "results", "--full").stdout
 
 
 def test_a_run_prints_the_ranking_and_keeps_everything_in_its_folder(folder, faked):
@@ -128,7 +128,12 @@ def test_progress_goes_to_standard_error(folder, faked):
     result = call("run", folder / "campaign.yaml")
     assert "9 of 9 measurements done" in result.stderr
     assert "measurements done" not in result.stdout
-    assert "Ranking of ABYSS-P by time" in result.stdout
+    assert result.stdout.startswith("Not conclusive: ")
+    full = call("results", folder / "results", "--full")
+    assert "Ranking of ABYSS-P by time" in full.stdout
+    assert (
+        call("results", folder / "results", "--brief").stdout == result.stdout.splitlines(True)[0]
+    )
 
 
 def test_a_second_run_measures_nothing_and_a_fresh_one_everything(folder, faked):

@@ -26,6 +26,7 @@ from wavetank.compare.run_cost import StandingTime
 from wavetank.compare.search_record import Search
 from wavetank.compare.trust import Judged, trust
 from wavetank.compare.trust_record import Trust
+from wavetank.compare.verdict import verdict
 from wavetank.compare.whole_run import with_run, with_savings
 from wavetank.cost.prices import PriceTable
 from wavetank.document import provenance
@@ -79,6 +80,20 @@ def compare_campaign(
     asked = {ranking.application: ranking for ranking in rankings if ranking.by == by}
     missing = _not_measured(plan, store, measured, searched)
     variants = variants_of_all(plan, measured, missing, decisions, asked, spec.confidence)
+    verdicts = {
+        application.name: verdict(
+            application.name,
+            {each.id: each for each in of_application[application.name]},
+            asked[application.name],
+            decisions,
+            baseline=spec.baseline,
+            search=searched,
+            trust=trusts.get(application.name),
+            smallest_saving=spec.smallest_saving,
+        )
+        for application in own
+        if asked[application.name].places
+    }
     return Comparison(
         provenance=provenance(seed=spec.seed),
         campaign=spec.name,
@@ -93,9 +108,11 @@ def compare_campaign(
         rankings=rankings,
         pareto=tuple(name for each in of_application.values() for name in pareto_front(each)),
         effects=turned,
+        verdicts=tuple(verdicts.values()),
         advice=tuple(
             advice
             for application in own
+            if application.name in verdicts
             for advice in advise(
                 application.name,
                 application.kernel,
@@ -103,8 +120,8 @@ def compare_campaign(
                 asked[application.name],
                 turned,
                 decisions=decisions,
+                void=verdicts[application.name].void,
                 trust=trusts.get(application.name),
-                search=searched,
                 variants=variants.get(application.name),
             )
         ),

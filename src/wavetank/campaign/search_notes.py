@@ -57,7 +57,7 @@ def search_notes(search: SearchRecord | None) -> tuple[str, ...]:
     if not search.dropped:
         return (f"Search: nothing was dropped ({share}).",)
     behind = tuple(
-        f"{name}: of the configurations that were dropped, {said}"
+        f"{name}: {said}"
         for name in dict.fromkeys(each.application for each in search.dropped)
         if (said := behind_words(search, name)) is not None
     )

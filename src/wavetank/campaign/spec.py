@@ -14,7 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from wavetank.application.own import OwnProgram, absolute
 from wavetank.campaign.problems import check_files
-from wavetank.compare.comparison import Criterion
+from wavetank.compare.comparison import SMALLEST_SAVING, Criterion
 from wavetank.compare.configuration import Standing
 from wavetank.cost.exchange import ExchangeRate
 from wavetank.document import Record
@@ -266,6 +266,12 @@ class CampaignSpec(Record):
         ge=0,
         lt=1,
         description="relative; configurations whose medians are closer tie",
+    )
+    smallest_saving: float = Field(
+        default=SMALLEST_SAVING,
+        ge=0,
+        lt=1,
+        description="relative, of the whole run's time or cost; a smaller one is no reason to leave the baseline",
     )
     keep: KeptStorage | None = None
     oversubscribe: bool = Field(

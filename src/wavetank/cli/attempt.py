@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     "--dry-run", is_flag=True, help="Write the files and print the plan; start no cluster."
 )
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
-@prints(campaign_definitions)
+@prints(campaign_definitions, answers=True)
 def command(
     log: Path,
     output: Path,
@@ -111,7 +111,7 @@ def command(
         print_forecast(loaded, plan, spec.output, fresh, output_format)
         return
     try:
-        run_plan(loaded, plan, spec.output, fresh, output_format, answer=True)
+        run_plan(loaded, plan, spec.output, fresh, output_format)
     finally:
         _report(spec.output, output / "report.html")
 

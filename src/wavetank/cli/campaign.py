@@ -44,7 +44,7 @@ def command() -> None:
     "--sbatch-option", "sbatch_options", multiple=True, metavar="OPTION",
     help="Of executor slurm, e.g. --sbatch-option=--partition=short. May be given several times.",
 )  # fmt: skip
-@prints(campaign_definitions)
+@prints(campaign_definitions, answers=True)
 def run(
     file: Path,
     dry_run: bool,
@@ -107,7 +107,7 @@ def job(folder: Path) -> None:
     "--runs-per-month", type=click.IntRange(1), metavar="N",
     help="Print the cost of a month of so many runs too; instead of the campaign's own 'runs_per_month'.",
 )  # fmt: skip
-@prints(comparison_definitions)
+@prints(comparison_definitions, answers=True)
 def results(
     folder: Path, currency: Path | None, runs_per_month: int | None, output_format: str
 ) -> None:
@@ -137,7 +137,7 @@ def results(
                 else "its campaign names no price table with 'prices'"
             )
         )
-    print_comparison(comparison, output_format)
+    print_comparison(comparison, output_format, folder)
     if stopped:
         click.echo(
             f"wavetank: {folder} is of a run that was stopped before its end; run it again to go on",

@@ -11,7 +11,7 @@ import click
 
 from wavetank.cli.campaign_cost import bills_after, cost_words, rented
 from wavetank.cli.campaign_tables import PLAN, REFUSED, Planned
-from wavetank.cli.output import note_rows, print_tables, say
+from wavetank.cli.output import note_rows, print_lines, print_tables, say, terminal_width
 from wavetank.errors import MeasurementError, SpecError
 
 if TYPE_CHECKING:
@@ -54,12 +54,8 @@ def run_plan(
     folder: Path,
     fresh: bool,
     output_format: str,
-    *,
-    answer: bool = False,
 ) -> None:
     """Measure what is left of a plan, compare, print, and keep everything in ``folder``.
-
-    ``answer``: what to choose comes first, in words.
 
     Raises:
         SpecError: a program that performs kernels is on no cluster.
@@ -88,7 +84,7 @@ def run_plan(
             holds_results=lambda store: bool(store.done()),
             kept=lambda store: _kept(loaded, plan, store),
         )  # fmt: skip
-    print_comparison(comparison, output_format, answer=answer)
+    print_comparison(comparison, output_format, folder)
     click.echo(f"Results: {folder}", err=True)
     _judge(outcome, plan)
 
@@ -335,24 +331,33 @@ def _print_plan(loaded: Loaded, plan: Plan, ahead: Forecast | None, output_forma
     print_tables(tables, output_format, extra)
 
 
-def print_comparison(comparison: Comparison, output_format: str, *, answer: bool = False) -> None:
-    """Print the tables of a comparison, and under them what a reader must know.
+def print_comparison(comparison: Comparison, output_format: str, folder: Path) -> None:
+    """Print what a comparison answers; or the tables of a comparison, and under them what a reader must know.
 
-    ``answer``: what to choose comes first, in words; in JSON it is the key ``answer``.
+    Args:
+        comparison: of a campaign or a study.
+        output_format: "answer", "brief", or that of tables.
+        folder: of the results.
     """
+    from wavetank.cli.answer import brief_lines, comparison_lines
     from wavetank.compare.tables.all import comparison_tables
     from wavetank.interfere.tables import all_study_tables
 
-    people = output_format == "table"
+    if output_format == "brief":
+        print_lines(brief_lines(comparison))
+        return
+    if output_format == "answer":
+        everything = shlex.join(["wavetank", "campaign", "results", str(folder), "--full"])
+        print_lines(comparison_lines(comparison, terminal_width(), everything))
+        return
     study = comparison.interference
-    choices = [each.sentence for each in comparison.advice if each.about == "choice"]
-    extra = {"campaign": comparison.campaign, "notes": note_rows(comparison.notes)}
-    if answer:
-        extra["answer"] = choices
-        for sentence in choices if people else ():
-            say(f"{sentence}\n")
+    extra = {
+        "campaign": comparison.campaign,
+        "answer": [each.sentence for each in comparison.verdicts],
+        "notes": note_rows(comparison.notes),
+    }
     tables = comparison_tables(comparison) if study is None else all_study_tables(comparison, study)
     print_tables(tables, output_format, extra)
-    if people:
+    if output_format == "table":
         for note in comparison.notes:
             say(str(note))

@@ -1,8 +1,7 @@
 """Rows of words as lines for a terminal of some width. A word, a number and its unit are never split.
 
 A table that is too wide wraps at spaces, its widest columns first. Where the longest words do not fit side by side, columns
-without any value are named under the table instead. Each row becomes a block with a line for each column where that does not
-suffice, or takes fewer lines.
+without any value are left out, then the last ones. A single row becomes a line for each column.
 """
 
 from __future__ import annotations
@@ -27,12 +26,14 @@ class Lines:
     """A table as lines.
 
     Attributes:
-        head: the titles of the columns; none where each row names them.
+        head: the titles of the columns; none where each line has one.
         body: the rows.
+        left_out: titles of columns for which there is no room.
     """
 
     head: tuple[str, ...]
     body: tuple[str, ...]
+    left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -68,25 +69,31 @@ def lay_out(
     if width is None or sum(natural) + _GAP * (len(natural) - 1) <= width:
         return _grid(cells, natural, numeric)
     least = [max(_longest_word(cell) for cell in column) for column in columns]
-    room = width - _GAP * (len(least) - 1)
-    blocks = Lines((), tuple(_blocks(cells[0], cells[1:], width)))
-    if sum(least) > room:
-        kept = [at for at, column in enumerate(columns) if set(column[1:]) - {DASH, ""}]
-        if rows and 0 < len(kept) < len(columns):
-            return _without_empty(cells, numeric, kept, width)
-        return blocks if rows else Lines(tuple(wrapped(", ".join(cells[0]), width)), ())
-    grid = _grid(cells, _shared(natural, least, room), numeric)
-    return blocks if rows and len(blocks.body) < len(grid.head) + len(grid.body) else grid
+    kept = list(range(len(columns)))
+    if not _fits(least, kept, width):
+        kept = [at for at in kept if not rows or set(columns[at][1:]) - {DASH, ""}] or [0]
+        if len(rows) == 1 and len(kept) > 2 and not _fits(least, kept, width):
+            pairs = [(cells[0][at], cells[1][at]) for at in kept]
+            label = max(_width(title) for title, _ in pairs)
+            room = max(width - _GAP - label, *(_longest_word(cell) for _, cell in pairs))
+            lines = tuple(line for pair in pairs for line in _row(pair, [label, room], [False] * 2))
+            return Lines((), lines, tuple(_others(cells[0], kept)))
+        while len(kept) > 1 and not _fits(least, kept, width):
+            kept.pop()
+    shown = [[row[at] for at in kept] for row in cells]
+    widths = _shared(
+        [natural[at] for at in kept], [least[at] for at in kept], width - _GAP * (len(kept) - 1)
+    )
+    grid = _grid(shown, widths, [numeric[at] for at in kept])
+    return Lines(grid.head, grid.body, tuple(_others(cells[0], kept)))
 
 
-def _without_empty(
-    cells: Sequence[Sequence[str]], numeric: Sequence[bool], kept: Sequence[int], width: int
-) -> Lines:
-    """The lines of some columns, and a sentence that names the others, which have no value in any row."""
-    titles, *rows = ([row[at] for at in kept] for row in cells)
-    found = lay_out(titles, [numeric[at] for at in kept], rows, width)
-    others = ", ".join(title for at, title in enumerate(cells[0]) if at not in kept)
-    return Lines(found.head, (*found.body, *wrapped(f"{DASH} in all rows: {others}", width)))
+def _others(titles: Sequence[str], kept: Sequence[int]) -> Iterator[str]:
+    return (title for at, title in enumerate(titles) if at not in kept)
+
+
+def _fits(least: Sequence[int], kept: Sequence[int], width: int) -> bool:
+    return sum(least[at] for at in kept) + _GAP * (len(kept) - 1) <= width
 
 
 def wrapped(text: str, width: int) -> list[str]:
@@ -146,7 +153,7 @@ def _shared(natural: Sequence[int], least: Sequence[int], room: int) -> list[int
 
 def _grid(cells: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool]) -> Lines:
     titles, *rows = (tuple(_row(row, widths, numeric)) for row in cells)
-    return Lines(titles, tuple(line for row in rows for line in row))
+    return Lines(titles, tuple(line for row in rows for line in row), ())
 
 
 def _row(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> Iterator[str]:
@@ -162,20 +169,3 @@ def _row(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> 
 def _padded(text: str, width: int, *, right: bool = False) -> str:
     space = " " * (width - cell_len(text))
     return space + text if right else text + space
-
-
-def _blocks(titles: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
-    """Each row as a line for each column, with an empty line between rows."""
-    label = max(map(cell_len, titles))
-    for number, row in enumerate(rows):
-        if number:
-            yield ""
-        for title, cell in zip(titles, row, strict=True):
-            room = width - label - _GAP
-            if _longest_word(cell) > room:  # on lines of its own a long word has more room
-                yield title
-                yield from (f"{' ' * _GAP}{line}" for line in wrapped(cell, width - _GAP))
-                continue
-            first, *others = wrapped(cell, room)
-            yield f"{_padded(title, label)}{' ' * _GAP}{first}".rstrip()
-            yield from (f"{' ' * (label + _GAP)}{line}" for line in others)

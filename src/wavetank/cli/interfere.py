@@ -62,7 +62,7 @@ DEFINITIONS = (PLAN,)
     "--duration", help="Of each run, e.g. '180 s', or 'to completion'; instead of the file's own."
 )
 @click.option("--fresh", is_flag=True, help="Forget the results that the folder holds already.")
-@prints(lambda: (PLAN, *comparison_definitions()))
+@prints(lambda: (PLAN, *comparison_definitions()), answers=True)
 def command(
     spec: Path,
     dry_run: bool,
@@ -143,7 +143,7 @@ def run_study_plan(
             f"{sum(point.key in store.together() for point in plan.points)} of {len(plan.points)} runs"
         ),
     )  # fmt: skip
-    print_comparison(comparison, output_format)
+    print_comparison(comparison, output_format, folder)
     click.echo(f"Results: {folder}. A page of them: wavetank report {folder}", err=True)
     see_all_well(outcome, f"{len(plan.points)} runs")
 

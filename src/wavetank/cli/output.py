@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import click
@@ -28,12 +29,14 @@ _ALONE = "wavetank.table"  # in the context of a command: the table that is aske
 _DECLARED = "wavetank.tables"  # and those that it may print
 
 
-def prints(tables: Prints | None) -> Callable[[F], F]:
+def prints(tables: Prints | None, *, answers: bool = False) -> Callable[[F], F]:
     """Add ``--format table|json|csv``, as argument ``output_format``, and ``--table NAME``, which ``print_tables`` obeys.
 
     With a table alone the format is CSV where none is given.
 
     Args:
+        answers: the command prints an answer of one screen, format ``answer``, and everything with ``--full``, which is
+            format ``table``; with ``--brief``, the answer's first line alone.
         tables: gives what the command may print, so that a wrong name is refused before it does anything; None: that
             depends on what it is given.
     """
@@ -56,8 +59,19 @@ def prints(tables: Prints | None) -> Callable[[F], F]:
             "--table", "table_alone", metavar="NAME",
             help="Print this table alone, as CSV where no format is given. Names are the keys in JSON.",
         )  # fmt: skip
+        choices, usual = ["table", "json", "csv"], "table"
+        if answers:
+            choices, usual = ["answer", "brief", *choices], "answer"
+            for flag, value, text in (
+                ("--brief", "brief", "Print the answer's first line alone."),
+                ("--full", "table", "Print everything; on a terminal, in a pager."),
+            ):
+                option = click.option(
+                    flag, "output_format", flag_value=value, default=usual, help=text
+                )
+                printing = option(printing)
         formats = click.option(
-            "--format", "output_format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True,
+            "--format", "output_format", type=click.Choice(choices), default=usual, show_default=True,
             help="How to print tables.",
         )  # fmt: skip
         return cast(F, formats(alone(printing)))
@@ -164,25 +178,41 @@ def say(text: str) -> None:
     """Print a sentence to standard output, beside tables; on a terminal it breaks between words."""
     from wavetank.cli.grid import broken
 
-    click.echo(text if (width := _terminal_width()) is None else broken(text, width))
+    click.echo(text if (width := terminal_width()) is None else broken(text, width))
 
 
-def _terminal_width() -> int | None:
-    """Of standard output, characters; None: a pipe or a file, where nothing wraps."""
+def terminal_width() -> int | None:
+    """Width of standard output, characters; None: a pipe or a file, where nothing wraps."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
+def print_lines(lines: Iterable[str]) -> None:
+    """Print an answer; on a terminal its first line is bold."""
+    first, *others = lines
+    click.secho(first, bold=True)
+    for line in others:
+        click.echo(line)
+
+
 def _print_text(tables: Sequence[Table]) -> None:
-    width = _terminal_width()
+    lines = list(_styled(tables, terminal_width()))
+    if sys.stdout.isatty() and len(lines) > shutil.get_terminal_size().lines:
+        os.environ.setdefault("LESS", "RFX")  # with styles
+        click.echo_via_pager("\n".join(lines))
+        return
+    for line in lines:
+        click.echo(line)
+
+
+def _styled(tables: Sequence[Table], width: int | None) -> Iterator[str]:
     for table in tables:
         lines = text_of(table, width)
         for line in (*lines.title, *lines.head):
-            click.secho(line, bold=True)
-        for line in lines.body:
-            click.echo(line)
+            yield click.style(line, bold=True)
+        yield from lines.body
         for line in lines.notes:
-            click.secho(line, italic=True)
-        click.echo()
+            yield click.style(line, italic=True)
+        yield ""
 
 
 def text_of(table: Table, width: int | None) -> TableLines:
@@ -205,8 +235,13 @@ def text_of(table: Table, width: int | None) -> TableLines:
     )
     left_out = len(table.for_people) - MOST_SHOWN
     more = f"{left_out:,} more rows are in --format json and csv" if left_out > 0 else ""
-    notes = [line for text in (more, table.caption) if text for line in lines(text)]
-    return TableLines(grid.head, grid.body, tuple(lines(table.title)), tuple(notes))
+    others = (
+        f"Not shown at this width: {', '.join(grid.left_out)}. --format csv has all"
+        if grid.left_out
+        else ""
+    )
+    notes = [line for text in (others, more, table.caption) if text for line in lines(text)]
+    return TableLines(grid.head, grid.body, grid.left_out, tuple(lines(table.title)), tuple(notes))
 
 
 def _words(column: Column[Any], cell: Cell) -> str:

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.compare.application_advice import application_advice
-from wavetank.compare.choice_advice import choice_advice
 from wavetank.compare.comparison import Advice, Effect, Ranking
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
 from wavetank.compare.effect_advice import effect_advice
 from wavetank.compare.effects import single_effects
-from wavetank.compare.run_advice import baseline_advice, run_advice
-from wavetank.compare.search_record import Search
 from wavetank.compare.storage_advice import cached, full_storage
 from wavetank.compare.trust_advice import beside_the_application, repetitions
 from wavetank.compare.trust_record import Trust
-from wavetank.compare.use_advice import use_advice
+from wavetank.compare.use_advice import machine_advice, use_advice
+from wavetank.compare.verdict import TENTATIVE
 from wavetank.compare.what_if import what_if_advice
 from wavetank.compare.what_if_record import WhatIf
 from wavetank.kernel.document.kernel import Kernel
@@ -30,8 +28,8 @@ def advise(
     effects: Sequence[Effect],
     *,
     decisions: Decisions,
+    void: str | None = None,
     trust: Trust | None = None,
-    search: Search | None = None,
     variants: WhatIf | None = None,
 ) -> tuple[Advice, ...]:
     """All advice on one application.
@@ -43,27 +41,31 @@ def advise(
         ranking: of this application, by the criterion that was asked for.
         effects: of any application.
         decisions: for all pairs of the report.
+        void: why the measurements recommend nothing; sentences that are built on them are then marked. None where they do.
         trust: of the kernel beside the application itself; None where the campaign did not run it.
-        search: that the configurations come from; None: the full grid.
         variants: of the application, one knob turned each; None where the campaign did not ask for them.
     """
     ours = {each.id: each for each in configurations if each.application == application}
     if not ranking.places:
         return ()
-    return (
-        *run_advice(list(ours.values()), ours[ranking.places[0].configuration]),
-        *choice_advice(application, ours, ranking, search),
-        *baseline_advice(list(ours.values()), ranking, effects),
+    ranked = [ours[place.configuration] for place in ranking.places]
+    measured = (
+        *use_advice(application, kernel, ranked, ranking),
         *effect_advice(
             ours, [each for each in single_effects(effects) if each.application == application]
         ),
         *(() if variants is None else what_if_advice(variants)),
-        *use_advice(
-            application, kernel, [ours[place.configuration] for place in ranking.places], ranking
-        ),
         *full_storage(application, list(ours.values())),
         *cached(application, list(ours.values())),
-        *application_advice(application, kernel, ours[ranking.places[0].configuration]),
+    )
+    if void is not None:
+        measured = tuple(
+            each.model_copy(update={"sentence": f"{TENTATIVE}{each.sentence}"}) for each in measured
+        )
+    return (
+        *application_advice(application, kernel, ranked[0]),
+        *measured,
+        *(machine_advice(application, ranked) if void is None else ()),
         *beside_the_application(ours, trust),
-        *repetitions(application, decisions),
+        *(repetitions(application, decisions) if void is None else ()),
     )

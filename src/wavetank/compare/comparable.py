@@ -32,9 +32,9 @@ def behind_words(search: Search, application: str) -> str | None:
     n = search.n_behind_incomparable(application)
     if not n:
         return None
-    dropped = f"{n} of them {'is' if n == 1 else 'are'}"
+    which = "1 configuration that is" if n == 1 else f"{n} configurations that are"
     return (
-        f"{dropped} comparable with hardware and came behind others that went on and are not: "
+        f"the search dropped {which} comparable with hardware, behind others that went on and are not: "
         "this selection says nothing of hardware."
     )
 

@@ -23,6 +23,8 @@ from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
 from wavetank.notes import Note
 
 Criterion = Literal["time", "cost", "ratio"]
+SMALLEST_SAVING = 0.05
+"""Relative, of a run's time or cost; a smaller one is no reason to leave the baseline."""
 
 
 class Price(Record):
@@ -93,10 +95,26 @@ class Effect(Record):
 class Advice(Record):
     """A sentence and the numbers behind it."""
 
-    about: Literal["choice", "cluster", "mapping", "application", "measurement"]
+    about: Literal["cluster", "mapping", "application", "measurement"]
     application: str
     sentence: str
     evidence: tuple[str, ...]
+
+
+class Verdict(Record):
+    """The answer for one application: what to do, and the numbers that carry it."""
+
+    application: str
+    verb: Literal["stay", "choose", "any", "only", "inconclusive"]
+    sentence: str
+    choice: str | None = Field(description="configuration to use; None where nothing is conclusive")
+    baseline: str | None = Field(
+        description="configuration that the sentence compares with; None without a baseline"
+    )
+    void: str | None = Field(
+        description="why the measurements recommend nothing, and what to do; None where they do"
+    )
+    run: str = Field(description="how long the run takes, and how much of it is I/O, in words")
 
 
 class Family(Record):
@@ -154,6 +172,9 @@ class Comparison(Document):
         description="configurations on the front of time and cost: none is better in both"
     )
     effects: tuple[Effect, ...]
+    verdicts: tuple[Verdict, ...] = Field(
+        default=(), description="one for each application; none of a study of groups"
+    )
     advice: tuple[Advice, ...]
     not_measured: tuple[NotMeasured, ...]
     trust: tuple[Trust, ...] = Field(
@@ -178,6 +199,10 @@ class Comparison(Document):
     def title_of(self, cluster: str) -> str:
         """The title of a cluster; its name where it has none."""
         return self.titles.get(cluster, cluster)
+
+    def verdict_of(self, application: str) -> Verdict | None:
+        """The answer for an application; None where nothing of it was measured."""
+        return next((each for each in self.verdicts if each.application == application), None)
 
     def words_of(self, configuration: str) -> str:
         """A configuration for people, by its id: "NFS with 1PxCN", with its application where there are several."""

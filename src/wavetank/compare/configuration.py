@@ -202,6 +202,7 @@ class Configuration(Record):
         default=None,
         description="of its cluster, on which these repetitions were made; None where nothing was brought up for them",
     )
+    n_disturbed: int = Field(default=0, description="of them, by other work on the machine")
     weight_bytes: int
     phases: tuple[PhaseEstimate, ...]
     io_time_s: Estimate = Field(

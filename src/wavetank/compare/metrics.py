@@ -105,6 +105,7 @@ def describe(
         ),
         n_repetitions=len(measurements),
         n_deployments=len({each.deployment for each in measurements} - {None}) or None,
+        n_disturbed=sum(bool(each.load and each.load.disturbed) for each in measurements),
         weight_bytes=weights[0],
         phases=_phases(measurements, kernel, peaks or {}, over_runs),
         io_time_s=over_runs(times),

@@ -43,12 +43,11 @@ def use_advice(
     return (
         *_best(application, ranked[0]),
         *_waiting(application, kernel, ranked[0], apart),
-        *_machine(application, ranked),
     )
 
 
 def _best(application: str, best: Configuration) -> tuple[Advice, ...]:
-    if best.use is None or _is_machine(best):
+    if best.use is None or is_limited_by_machine(best):
         return ()
     found = best.use.whole.bottleneck
     where = f"On {_title(best)}"
@@ -113,9 +112,9 @@ def _is_written_through(each: Configuration, kernel: Kernel) -> bool:
     return any(len({rank // a_node for rank in ranks}) > 1 for ranks in writers.values())
 
 
-def _machine(application: str, ranked: Sequence[Configuration]) -> tuple[Advice, ...]:
+def machine_advice(application: str, ranked: Sequence[Configuration]) -> tuple[Advice, ...]:
     """Where this machine's processors were the limit, the emulation was measured, not the cluster."""
-    full = [each for each in ranked if _is_machine(each)]
+    full = [each for each in ranked if is_limited_by_machine(each)]
     if not full:
         return ()
     others = [
@@ -134,7 +133,8 @@ def _machine(application: str, ranked: Sequence[Configuration]) -> tuple[Advice,
     return (_advice(application, "measurement", sentence, full),)
 
 
-def _is_machine(each: Configuration) -> bool:
+def is_limited_by_machine(each: Configuration) -> bool:
+    """Whether the emulation was the limit: the processors of this machine."""
     return each.use is not None and each.use.whole.bottleneck.kind == "machine"
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from pydantic import Field, JsonValue
 
-from wavetank.compare.comparison import Advice, Price
+from wavetank.compare.comparison import Advice, Price, Verdict
 from wavetank.document import Document, Record
 from wavetank.errors import ReportError, WavetankError
 from wavetank.notes import Note
@@ -18,6 +18,7 @@ class ApplicationReport(Record):
     """One application of the campaign."""
 
     name: str
+    verdict: Verdict | None = Field(description="the answer; None where nothing was measured")
     advice: tuple[Advice, ...]
     tables: dict[str, Rows] = Field(
         description="table -> its rows: column -> value, in bytes, seconds and bytes per second; "

@@ -93,8 +93,8 @@ def test_the_comparison_says_what_was_dropped_and_claims_no_more(tmp_path):
     assert (found.n_measured, found.n_at_most, found.n_grid, found.finished) == (22, 22, 70, True)
     assert len(found.dropped) == 8
     assert any("may be as good" in note for note in texts(comparison.notes))
-    choice = next(each for each in comparison.advice if each.about == "choice")
-    assert "told apart from every other finalist" in choice.sentence
+    (choice,) = comparison.verdicts
+    assert choice.verb == "choose"
     assert "The search dropped 8 others" in choice.sentence
     table = next(each for each in comparison_tables(comparison) if each.name == "dropped")
     assert [row["cluster"] for row in table.records()] == list("cdefghij")
@@ -119,9 +119,9 @@ def test_a_search_says_where_it_prefers_guests_that_are_not_comparable_with_hard
         zip("cdefghij", (1, 1, 0, 1, 1, 1, 1, 1), strict=True)
     )
     assert [name for name, each in found.items() if not each.comparable] == ["e"]
-    choice = next(each for each in comparison.advice if each.about == "choice")
-    said = "7 of them are comparable with hardware and came behind others that went on and are not"
-    assert said in choice.sentence
+    (choice,) = comparison.verdicts
+    said = "dropped 7 configurations that are comparable with hardware, behind others that went on and are not"
+    assert choice.verb == "inconclusive"
     assert any(said in note for note in texts(comparison.notes))
     table = next(each for each in comparison_tables(comparison) if each.name == "dropped")
     why = {row[1].text: row[-1].text for row in table.shown}

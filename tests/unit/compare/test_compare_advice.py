@@ -29,51 +29,6 @@ def about(advices, topic):
     return [each for each in advices if each.about == topic]
 
 
-def test_a_clear_winner_is_named_with_its_time():
-    (choice,) = about(
-        advice(
-            [configuration("nfs", [1.0, 1.1, 1.1, 1.2]), configuration("gl", [2.0, 2.1, 2.2, 2.3])]
-        ),
-        "choice",
-    )
-    assert choice.sentence.startswith("Choose nfs with 1PxCN") and "1.10 s" in choice.sentence
-    assert choice.sentence.endswith("is told apart from every other.")
-    assert len(choice.evidence) == 2
-
-
-def test_a_tie_is_said_and_the_fewest_instances_are_advised():
-    (choice,) = about(
-        advice(
-            [
-                configuration("big", [1.0, 1.1, 1.2], n_instances=8),
-                configuration("small", [1.1, 1.2, 1.3], n_instances=3),
-            ]
-        ),
-        "choice",
-    )
-    assert choice.sentence == (
-        "What was measured cannot tell which of 2 configurations has the shortest I/O time (1.10 s to 1.20 s): "
-        "small; big. Choose small, which needs the fewest instances (3)."
-    )
-
-
-def test_a_tie_is_said_in_the_same_words_whichever_is_faster_by_its_median_today():
-    def sentence(one, other):
-        configurations = [
-            configuration("big", one, n_instances=8),
-            configuration("small", other, n_instances=3),
-        ]
-        (choice,) = about(advice(configurations), "choice")
-        return choice.sentence
-
-    assert sentence([1.0, 1.1, 1.2], [1.1, 1.2, 1.3]) == sentence([1.1, 1.2, 1.3], [1.0, 1.1, 1.2])
-
-
-def test_one_configuration_is_no_choice():
-    (choice,) = about(advice([configuration("nfs", [1.0, 1.1])]), "choice")
-    assert "nothing to choose from" in choice.sentence
-
-
 def test_two_readers_of_four_are_an_obstacle_whatever_np_is():
     found = about(advice([configuration("nfs", [1.0])]), "application")
     assert any("2 of 4 ranks read" in each.sentence for each in found)
@@ -177,15 +132,6 @@ def test_small_requests_are_told_with_how_far_the_storage_is_used_all_the_same()
     assert "Larger buffers" in sentence(30.0) and "30 % of its storage's peak" in sentence(30.0)
     assert "Larger buffers" not in sentence(96.0) and "96 % of its peak" in sentence(96.0)
     assert "page caches" in sentence(250.0)
-
-
-def test_ties_with_the_same_number_of_instances_are_all_alike():
-    tied = [
-        configuration("nfs", [1.0, 1.1, 1.2]),
-        configuration("nfs", [1.1, 1.2, 1.3], mapping="2PxCN"),
-    ]
-    (choice,) = about(advice(tied), "choice")
-    assert "any of them will do" in choice.sentence
 
 
 def test_a_knob_is_told_step_by_step():

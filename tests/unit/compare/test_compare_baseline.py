@@ -5,8 +5,6 @@ from compare_fakes import configuration
 
 from wavetank.compare.against import against_baseline, against_words, speed_words
 from wavetank.compare.decisions import decide
-from wavetank.compare.rank import rank
-from wavetank.compare.run_advice import baseline_advice
 
 
 def compared(configurations, baseline="nfs"):
@@ -62,24 +60,3 @@ def test_a_baseline_that_was_not_measured_is_compared_with_nothing():
     assert set(compared([NFS], "gone").values()) == {None}
     other = configuration("gl", [1.0], application="b")
     assert compared([NFS, other])["b / gl / 1PxCN"] is None
-
-
-def test_the_advice_says_what_the_first_is_against_the_baseline():
-    pair = [
-        NFS,
-        configuration("gl", four(1.0), costs=four(0.007), n_instances=4, title="GlusterFS"),
-    ]
-    decisions = decide(pair)
-    found = against_baseline(pair, "nfs", decisions)
-    (advice,) = baseline_advice(found, rank(found, "a", "time", decisions), ())
-    assert advice.sentence.startswith(
-        "GlusterFS with 1PxCN, against NFS with 1PxCN: 1.9 times as fast, one instance more, +33 % an hour."
-    )
-
-
-def test_the_advice_says_where_the_baseline_ranks_first():
-    pair = [NFS, configuration("gl", four(4.0), title="GlusterFS")]
-    decisions = decide(pair)
-    found = against_baseline(pair, "nfs", decisions)
-    (advice,) = baseline_advice(found, rank(found, "a", "time", decisions), ())
-    assert advice.sentence.startswith("The baseline, NFS with 1PxCN, ranks first. None of 1 other")

@@ -7,7 +7,7 @@ from measure_fakes import PROVENANCE, phase, phase_result, replay_result
 from wavetank.compare.comparison import Place, Ranking
 from wavetank.compare.metrics import Averager, describe
 from wavetank.compare.use import ConfigurationUse, UseOf, configuration_use, median_use, use_of
-from wavetank.compare.use_advice import use_advice
+from wavetank.compare.use_advice import machine_advice, use_advice
 from wavetank.compare.use_parts import calls_words, parts_of, share, shares_words
 from wavetank.kernel.document.kernel import Kernel, KernelFile
 from wavetank.measure.bottleneck import bottleneck
@@ -176,7 +176,7 @@ def test_advice_says_where_the_emulation_was_the_limit():
     machine = resource("processors", "machine", 1.0, "machine", limit=2.0, unit="cores")
     busy = with_use("NFS", 1.0, use(machine, other_cores=1.25))
     quiet = with_use("CephFS", 1.2, writes(0.9))
-    (sentence,) = sentences(busy, quiet)
-    assert sentence.startswith(
+    (advice,) = machine_advice("a", [busy, quiet])
+    assert advice.sentence.startswith(
         "The processors of this machine were full (up to 1.2 cores for other work) on NFS with 1PxCN: "
     )

@@ -9,7 +9,7 @@ from functools import partial
 
 from markupsafe import Markup
 
-from wavetank.compare.comparison import Advice, Comparison, Price
+from wavetank.compare.comparison import Advice, Comparison, Price, Verdict
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.io_parts import not_on_disk_words
 from wavetank.compare.regression import Check
@@ -101,6 +101,7 @@ class ApplicationPart:
     name: str
     n_configurations: int
     origin: str
+    verdict: Verdict | None
     advice: tuple[Advice, ...]
     tiles: tuple[Tile, ...]
     rankings: tuple[RankingPart, ...]
@@ -241,6 +242,7 @@ def _application(
         name=name,
         n_configurations=len(members),
         origin=origins_words(members),
+        verdict=comparison.verdict_of(name),
         advice=tuple(advice for advice in comparison.advice if advice.application == name),
         tiles=_tiles(comparison, members),
         rankings=_rankings(comparison, name, members),

@@ -52,13 +52,17 @@ def json_text(campaign: Campaign) -> str:
     """Advice, notes and all tables as one JSON object."""
     page = make_page(campaign)
     parts = [
-        ApplicationReport(name=each.name, advice=each.advice, tables=_records(_of(each)))
+        ApplicationReport(
+            name=each.name, verdict=each.verdict, advice=each.advice, tables=_records(_of(each))
+        )
         for each in page.applications
     ]
     if page.study is not None:
         study = page.study
         parts.append(
-            ApplicationReport(name=page.title, advice=study.advice, tables=_records(study.tables))
+            ApplicationReport(
+                name=page.title, verdict=None, advice=study.advice, tables=_records(study.tables)
+            )
         )
     return Report(
         provenance=page.comparison.provenance,
@@ -131,6 +135,8 @@ def _of_all(page: Page) -> list[Table]:
 
 def _advice(application: ApplicationPart) -> list[str]:
     parts = [f"## {escaped(application.name)}"]
+    if application.verdict is not None:
+        parts += [escaped(application.verdict.sentence), escaped(application.verdict.run)]
     parts += [_advice_line(advice) for advice in application.advice]
     if application.origin:
         parts.append(f"*{escaped(application.origin)}.*")
