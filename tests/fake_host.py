@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from wavetank.cluster.host import Finished
+from wavetank.cluster.host import Finished, Host
 from wavetank.errors import RemoteCommandError
 
 Answer = Callable[["FakeHost", list[str]], "str | None"]
 
 
-class FakeHost:
+class FakeHost(Host):
     """A host on which every command ends well.
 
     Args:

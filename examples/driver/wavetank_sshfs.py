@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from wavetank.cluster.filesystems.base import (
+    FileSystemDriver,
     Site,
-    mount_findings,
     mount_line,
+    mounts,
     on_all,
     place_on_one_server,
-    unmount_from,
     wait_until,
 )
 from wavetank.cluster.filesystems.facts import Facts, TriedLayout
@@ -31,7 +31,7 @@ COHERENT = ("dir_cache=no", "attr_timeout=0", "entry_timeout=0", "negative_timeo
 MOUNT_OPTIONS = Table("sshfs", {"max_conns": NUMBER, "max_read": NUMBER})
 
 
-class SSHFS:
+class SSHFS(FileSystemDriver):
     """An SFTP server in front of a directory, mounted by FUSE."""
 
     kind = "sshfs"  # what cluster files call it
@@ -70,41 +70,25 @@ class SSHFS:
         asks = ["socat", "-u", "OPEN:/dev/null", f"TCP:{server.address}:{PORT}"]
         wait_until(server, asks, "the SFTP server", START_TIMEOUT_S, "sftp-server")
 
-    def mount_path(self, site: Site) -> str:
-        """Where all clients see it."""
-        return site.spec.file_system.mount
-
     def mount(self, site: Site) -> None:
         """Mount it on all clients at once, and see that it is there."""
         (server,) = site.servers
         on_all(site.clients, lambda client: _mount(client, server, site))
 
-    def unmount(self, site: Site) -> None:
-        """Unmount it from all clients. wavetank does so to empty the clients' caches, too."""
-        on_all(site.clients, lambda client: unmount_from(client, self.mount_path(site)))
-
     def settings(self, site: Site) -> dict[str, str]:
         """What is in force, read back from the nodes: it stands beside every measurement."""
         (server,) = site.servers
         at = self.mount_path(site)
-        lines = {
-            f"mount on {each.name}": mount_line(each, at) or "not mounted" for each in site.clients
-        }
         return {
             "file system": "sshfs",
             "client": site.clients[0].run(["sshfs", "--version"]).stdout.partition("\n")[0],
             "server's file system": mount_line(server, site.storage_path) or "not a mount",
-            **lines,
+            **mounts(site, at),
         }
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
         """Make the kernel's input files; of each, where its bytes are, as the server says."""
         return place_on_one_server(site, self.mount_path(site), _export(site), sizes)
-
-    def health(self, site: Site) -> list[str]:
-        """Mounts that are gone or do not answer; empty when all is well."""
-        at = self.mount_path(site)
-        return [finding for client in site.clients for finding in mount_findings(client, at)]
 
     def remove(self, site: Site) -> None:
         """Stop and delete everything. Asked of hosts that outlive the cluster; other nodes take all with them."""

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from wavetank.application.own import InputFile
-from wavetank.cluster.host import Host, RunningCluster, on_all
+from wavetank.cluster.deployed import DeployedCluster
+from wavetank.cluster.host import Host, on_all
 from wavetank.errors import ClusterError
 from wavetank.measure.views import file_hosts
 
@@ -44,7 +45,7 @@ class OwnFolder:
         placement: where the file system put each input file.
     """
 
-    cluster: RunningCluster
+    cluster: DeployedCluster
     folder: str
     files: tuple[InputFile, ...]
     folders: tuple[str, ...]

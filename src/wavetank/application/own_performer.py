@@ -20,7 +20,7 @@ from wavetank.application.own_result import Ran, require_own_files, result_of
 from wavetank.application.perform import Done, Request, perform
 from wavetank.application.program import MOUNT_VARIABLE, MOUNT_WORD, Wanted
 from wavetank.cluster.deployed import DeployedCluster
-from wavetank.cluster.host import EndsMarked, RunningCluster
+from wavetank.cluster.host import EndsMarked
 from wavetank.document import provenance
 from wavetank.errors import ClusterError, MeasurementError, WavetankError
 from wavetank.job import Placement
@@ -62,7 +62,7 @@ class OwnPerformer:
     def __init__(
         self,
         application: OwnApplication,
-        cluster: RunningCluster,
+        cluster: DeployedCluster,
         way: Way | None = None,
         launch: Launch | None = None,
     ) -> None:
@@ -236,7 +236,7 @@ class _Flush:
     """Has what a run wrote on storage as soon as it has ended well."""
 
     def __init__(
-        self, folder: OwnFolder | None, cluster: RunningCluster, placed: tuple[str, ...]
+        self, folder: OwnFolder | None, cluster: DeployedCluster, placed: tuple[str, ...]
     ) -> None:
         self._folder = folder
         self._hosts = [host for host in cluster.compute_hosts if host.name in placed]

@@ -23,7 +23,7 @@ from wavetank.application.program import (
 )
 from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.deployed import DeployedCluster
-from wavetank.cluster.host import EndsMarked, Host, RunsPrograms
+from wavetank.cluster.host import EndsMarked, Host
 from wavetank.errors import ClusterError, UsageError
 from wavetank.job import Job, Placement
 from wavetank.kernel.execution.replay import require_installed
@@ -201,8 +201,6 @@ def _command(
     scratch: Path,
 ) -> tuple[list[str], dict[str, str]]:
     """The argv on this machine that starts all ranks, and its environment."""
-    if not isinstance(first, RunsPrograms):
-        raise ClusterError(f"programs cannot be run on {first.name}: its provider has no way to")
     if starter.mpi_family is None:
         argv = starter.command(Job(words, 1), scratch)
         reached, env = first.reaching(argv, cluster.environment)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.application.program import local_copy
-from wavetank.cluster.host import BringsPrograms, Host, on_all
+from wavetank.cluster.host import Host, on_all
 from wavetank.errors import ClusterError, RemoteCommandError, TraceError
 from wavetank.launchers.base import Launcher
 from wavetank.notes import note, notes_of
@@ -92,10 +92,7 @@ def put_on_nodes(
     folder = f"{storage_path.rstrip('/')}.trace-{mark}"
 
     def prepare(host: Host) -> tuple[str, ...]:
-        there = [
-            host.bring(library) if isinstance(host, BringsPrograms) else str(library)
-            for library in libraries
-        ]
+        there = [host.bring(library) for library in libraries]
         host.run(["mkdir", "-p", folder])
         said = host.run(["env", f"LD_PRELOAD={':'.join(there)}", "true"]).stderr
         if _NOT_LOADED in said:

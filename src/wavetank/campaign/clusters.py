@@ -19,7 +19,7 @@ from wavetank.campaign.turned_clusters import turned
 from wavetank.cluster import deploy
 from wavetank.cluster.capacity import capacity_bytes
 from wavetank.cluster.components import MAKES_NODES
-from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cluster.mpi import library_of
 from wavetank.cluster.needs import FIO
 from wavetank.cluster.spec import ClusterSpec, read_spec
@@ -169,7 +169,7 @@ class ClusterDeployer:
     def __init__(self, sources: Iterable[ClusterSource]) -> None:
         self._specs: Mapping[str, ClusterSpec] = {spec.name: spec for spec in specs_of(sources)}
 
-    def up(self, cluster: str) -> RunningCluster:
+    def up(self, cluster: str) -> DeployedCluster:
         """Bring a cluster up; destroys what it made when it fails."""
         return deploy.bring_up(self._specs[cluster])
 
@@ -185,7 +185,7 @@ class ClusterDeployer:
 
 def find_cluster(
     name: str, kernel: Kernel, mapping: str, *, oversubscribe: bool = False
-) -> RunningCluster:
+) -> DeployedCluster:
     """A cluster that is up and can run a kernel, by the rules of a campaign's plan.
 
     Raises:

@@ -16,7 +16,7 @@ from wavetank.campaign.executor import Ended, Observer, ResultT, Site, Work
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.store import Store
 from wavetank.campaign.strategy import RunT
-from wavetank.cluster.host import RunningCluster, lost_nodes
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cluster.interrupts import held_back
 from wavetank.errors import ClusterError, WavetankError
 
@@ -27,7 +27,7 @@ DOWN = "taking the cluster down"
 class Deployer(Protocol):
     """Brings the plan's clusters up and down, by name."""
 
-    def up(self, cluster: str) -> RunningCluster:
+    def up(self, cluster: str) -> DeployedCluster:
         """Bring a cluster up; destroys what it made when it fails."""
 
     def down(self, cluster: str) -> None:
@@ -53,21 +53,21 @@ class Deployment(Site[RunT, ResultT]):
     ) -> None:
         super().__init__()
         self.work = work
-        self.up: dict[str, RunningCluster] = {}
+        self.up: dict[str, DeployedCluster] = {}
         self._clusters = clusters
         self._deployer = deployer
         self._holds = holds
         self._stacks: dict[str, ExitStack] = {}
 
     @abstractmethod
-    def measure(self, run: RunT, running: RunningCluster) -> ResultT:
+    def measure(self, run: RunT, running: DeployedCluster) -> ResultT:
         """Make a measurement on its cluster.
 
         Raises:
             WavetankError: it failed.
         """
 
-    def prepare(self, cluster: ClusterFacts, running: RunningCluster, stack: ExitStack) -> None:
+    def prepare(self, cluster: ClusterFacts, running: DeployedCluster, stack: ExitStack) -> None:
         """Make a cluster ready that came up; ``stack`` ends before it goes down."""
 
     @contextmanager
@@ -132,7 +132,7 @@ class Deployment(Site[RunT, ResultT]):
         try:
             return [Ended(run, self.measure(run, self.up[run.cluster]))]
         except WavetankError as error:
-            return [Ended(run, error=error, lost=lost_nodes(self.up[run.cluster]))]
+            return [Ended(run, error=error, lost=self.up[run.cluster].lost())]
 
     def close(self, cluster: str) -> None:
         """Take a cluster down that is up."""

@@ -18,7 +18,7 @@ from wavetank.campaign.spec import CampaignSpec
 from wavetank.campaign.store import Store
 from wavetank.campaign.variant_files import bench_with_same_files, make_room
 from wavetank.campaign.work import CampaignWork, Made
-from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cost.prices import PriceTable
 from wavetank.errors import WavetankError
 from wavetank.measure.benchmarks import performer_of
@@ -34,7 +34,7 @@ from wavetank.measure.run import (
     tear_down,
 )
 
-MakeOwn = Callable[[OwnApplication, RunningCluster, Way], OwnPerformer]
+MakeOwn = Callable[[OwnApplication, DeployedCluster, Way], OwnPerformer]
 """Makes what runs an application itself on a cluster."""
 
 
@@ -112,7 +112,7 @@ class _Here(Deployment[Run, Made]):
         self._make_own = make_own
         self._prepared: dict[str, _Prepared] = {}
 
-    def prepare(self, cluster: ClusterFacts, running: RunningCluster, stack: ExitStack) -> None:
+    def prepare(self, cluster: ClusterFacts, running: DeployedCluster, stack: ExitStack) -> None:
         """Measure the peaks once per cluster; without them there is no usage, and the campaign goes on."""
         campaign = self._campaign
         number = len(campaign.store.deployments_s()[cluster.key]) - 1
@@ -128,7 +128,7 @@ class _Here(Deployment[Run, Made]):
         else:
             campaign.store.add_characterisation(cluster.key, found)
 
-    def measure(self, run: Run, running: RunningCluster) -> Made:
+    def measure(self, run: Run, running: DeployedCluster) -> Made:
         campaign, prepared = self._campaign, self._prepared[run.cluster]
         started = time.monotonic()
         campaign.observer.says(f"measuring {campaign.announcement(run)}")
@@ -157,7 +157,7 @@ class _Here(Deployment[Run, Made]):
         model = performer.model if isinstance(performer, OwnPerformer) else None
         return Made(measurement, time.monotonic() - started, raw_of(performer), model)
 
-    def _performer_of(self, run: Run, running: RunningCluster) -> Performer:
+    def _performer_of(self, run: Run, running: DeployedCluster) -> Performer:
         application = self._campaign.plan.application(run.application)
         flush = self._campaign.spec.flush
         if application.own is not None:
@@ -166,7 +166,7 @@ class _Here(Deployment[Run, Made]):
             return performer_of(application.program, running, flush=flush)
         return self._performer
 
-    def _set_up(self, run: Run, running: RunningCluster, performer: Performer) -> Bench:
+    def _set_up(self, run: Run, running: DeployedCluster, performer: Performer) -> Bench:
         campaign, prepared = self._campaign, self._prepared[run.cluster]
         application = campaign.plan.application(run.application)
         folder = kernel_folder(application.kernel_sha256)

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO
 
-from wavetank.cluster.host import Finished
+from wavetank.cluster.host import Finished, Host
 from wavetank.errors import ProviderError, RemoteCommandError
 
 log = logging.getLogger(__name__)
@@ -25,7 +25,7 @@ COPY_TIMEOUT_S = 3600.0
 TIMED_OUT = 124
 
 
-class CommandHost(abc.ABC):
+class CommandHost(Host, abc.ABC):
     """A node whose commands are programs of this machine that reach it (wavetank-node, ssh)."""
 
     def __init__(self, name: str, address: str) -> None:
@@ -46,7 +46,7 @@ class CommandHost(abc.ABC):
     def reaching(
         self, argv: Sequence[str], env: Mapping[str, str]
     ) -> tuple[list[str], Mapping[str, str]]:
-        """The argv on this machine, and its environment: this process's; see host.RunsPrograms."""
+        """The argv on this machine, and its environment: this process's."""
         return self._reaching(argv, env, None), dict(os.environ)
 
     # How long past a command's own time limit its end may take to arrive here.

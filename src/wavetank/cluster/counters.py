@@ -1,14 +1,12 @@
 """What nodes use over time: counters of processors, network and disk, read while something else runs on them.
 
-An optional ability of nodes and clusters (``isinstance`` asks for ``RecordsCounters``). Leaves ``Counters`` in memory.
+Leaves ``Counters`` in memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -85,14 +83,6 @@ class Counters:
     machine: NodeCounters | None = None
     own_cpu_s: float | None = None
     missing: list[str] = field(default_factory=list)  # what could not be read, in words
-
-
-@runtime_checkable
-class RecordsCounters(Protocol):
-    """Nodes, or a cluster, whose counters can be read from outside while they work."""
-
-    def record_counters(self, every_s: float) -> AbstractContextManager[Counters] | None:
-        """Record during a ``with`` block; nothing of it runs on. None where the nodes cannot do it."""
 
 
 def parse_cpu_stat(text: str) -> dict[str, float]:

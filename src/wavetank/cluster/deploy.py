@@ -6,25 +6,16 @@ Leaves a directory per cluster (see state.py) as long as it is up, and nothing a
 from __future__ import annotations
 
 import contextlib
-import functools
 import logging
-import operator
 import time
 from collections.abc import Callable, Iterator
 
-from wavetank.cluster import interrupts, mounting, mpi, registry
+from wavetank.cluster import interrupts, mpi, registry
 from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
 from wavetank.cluster.examined import Examined
-from wavetank.cluster.filesystems.base import KnowsOptions
-from wavetank.cluster.needs import TOOLS, Needs, needs_by_node
-from wavetank.cluster.providers.base import (
-    AsksAccounts,
-    BootsKernels,
-    ExaminesHosts,
-    KnowsTools,
-    TakesHosts,
-)
+from wavetank.cluster.filesystems.base import needs_by_node
+from wavetank.cluster.needs import TOOLS, Needs
 from wavetank.cluster.registry import CLOUDS
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
@@ -61,12 +52,9 @@ def _findings(spec: ClusterSpec, unknown: list[str]) -> list[str]:
     provider = driver = None
     try:
         provider = registry.provider(spec.provider)
-        if isinstance(provider, AsksAccounts):
-            asked = provider.ask(spec)
-            findings += asked.findings
-            unknown += asked.unknown
-        else:
-            findings += provider.check(spec)
+        asked = provider.ask(spec)
+        findings += asked.findings
+        unknown += asked.unknown
     except SpecError as error:
         findings.append(str(error))
     try:
@@ -75,30 +63,22 @@ def _findings(spec: ClusterSpec, unknown: list[str]) -> list[str]:
     except SpecError as error:
         findings.append(str(error))
     findings += unmade_devices(spec.storage, spec.provider, spec.file_system)
-    needs = needs_by_node(driver, as_hosts(spec))
-    if isinstance(provider, ExaminesHosts):
-        return findings + provider.examine(spec, needs)
-    kernel = provider.kernel_modules(spec) if isinstance(provider, BootsKernels) else None
-    everything = functools.reduce(operator.or_, needs.values(), Needs())
-    findings += [
-        f"file_system {spec.file_system.kind}: {finding}"
-        for finding in everything.missing_here(kernel)
-    ]
-    if isinstance(driver, KnowsOptions) and not findings:
+    if provider is None or driver is None:
+        return findings
+    findings += provider.examine(spec, needs_by_node(driver, as_hosts(spec)))
+    if provider.uses_this_machine and not findings:
         findings += driver.unknown_options(spec)
     return findings
 
 
 def tools_lacking(spec: ClusterSpec, tools: Needs = TOOLS) -> list[str]:
     """What measures besides the replay, and nodes of a cluster that can come up lack: sentences. Hosts over ssh are asked."""
-    provider = registry.provider(spec.provider)
-    return provider.tools_lacking(spec, tools) if isinstance(provider, KnowsTools) else []
+    return registry.provider(spec.provider).tools_lacking(spec, tools)
 
 
 def tools_unknown(spec: ClusterSpec) -> list[str]:
     """Why it is not known what measures besides the replay before the cluster is up: sentences."""
-    provider = registry.provider(spec.provider)
-    return provider.tools_unknown(spec) if isinstance(provider, KnowsTools) else []
+    return registry.provider(spec.provider).tools_unknown(spec)
 
 
 _STEPS = 3  # of bringing a cluster up: nodes, file system, mounts
@@ -180,7 +160,7 @@ def _bring_up(
     cluster.file_system.install(cluster.site)
     tell("%s: %s serves after %.2f s; mounting it", spec.name, kind, time.monotonic() - began)
     on_step(2, _STEPS)
-    mounting.mount(cluster.file_system, cluster.site, nodes)
+    cluster.mount()
     tell("%s: mounted after %.2f s", spec.name, time.monotonic() - began)
     mpi.write_hints(spec, cluster.compute_hosts, cluster.storage_path)
     _write_state(directory, spec, "up", time.monotonic() - began)
@@ -267,7 +247,7 @@ def _remove_what_outlives(spec: ClusterSpec) -> None:
     provider = registry.provider(spec.provider)
     # hosts that were not made ready may be another cluster's
     was_begun = any(entry["do"] == "install" for entry in directory_of(spec.name).journal())
-    on_hosts = isinstance(provider, TakesHosts) and was_begun
+    on_hosts = provider.hosts_outlive and was_begun
     if not driver.facts.outlives_nodes and not on_hosts:
         return
     try:

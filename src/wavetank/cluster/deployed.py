@@ -8,27 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from wavetank.cluster import mounting, mpi, registry
+from wavetank.cluster import mpi, registry
 from wavetank.cluster.components import SCRATCH_PATH
-from wavetank.cluster.counters import Counters, RecordsCounters
+from wavetank.cluster.counters import Counters
 from wavetank.cluster.devices import device_paths
 from wavetank.cluster.filesystems.base import (
     FileSystemDriver,
-    HasServerCaches,
     Site,
+    mount_line,
     place_copies,
 )
-from wavetank.cluster.host import (
-    Host,
-    LooksAgain,
-    MarksPrograms,
-    NamesLauncher,
-    PassesThrough,
-    SharesMachine,
-    lost_nodes,
-)
-from wavetank.cluster.managed import HasService
-from wavetank.cluster.providers.base import MakesHosts, Nodes
+from wavetank.cluster.host import Host
+from wavetank.cluster.providers.base import Nodes
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, SpecError
 from wavetank.steps import going_on
@@ -41,7 +32,7 @@ def placing_words(cluster: str) -> str:
 
 @dataclass(frozen=True)
 class DeployedCluster:
-    """A cluster that is up, with its file system mounted. Fulfils host.RunningCluster.
+    """A cluster that is up, with its file system mounted.
 
     Attributes:
         spec: of the cluster.
@@ -95,7 +86,7 @@ class DeployedCluster:
 
     @property
     def storage_paths(self) -> tuple[str, ...]:
-        """See host.HasDevices. Where no file system is over them, files lie on the first one alone."""
+        """Where each device of a node is mounted; of a node without a file system over them the first, where files lie, alone."""
         paths = device_paths(self.spec.storage, self.nodes.storage_path)
         return paths if self.spec.file_system.facts.is_global else paths[:1]
 
@@ -121,14 +112,13 @@ class DeployedCluster:
 
     @property
     def launcher_address(self) -> str | None:
-        """See host.NamesLauncher."""
-        return self.nodes.launcher_address if isinstance(self.nodes, NamesLauncher) else None
+        """Where nodes reach the host that a launcher runs on; None: by its name."""
+        return self.nodes.launcher_address
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Of every rank, see host.SetsEnvironment."""
-        mark = self.nodes.mark if isinstance(self.nodes, MarksPrograms) else {}
-        return {**mpi.environment(self.spec, self.storage_path), **mark}
+        """Of every rank: how it does its MPI-IO, and by what it is found."""
+        return {**mpi.environment(self.spec, self.storage_path), **self.nodes.mark}
 
     @property
     def mapping(self) -> str:
@@ -142,19 +132,18 @@ class DeployedCluster:
 
     @property
     def is_global(self) -> bool:
-        """Whether all compute nodes see the same files, see host.SharesFiles."""
+        """Whether all compute nodes see the same files."""
         return self.spec.file_system.facts.is_global and not self.spec.has_volumes
 
     @cached_property
     def site(self) -> Site:
         """Where the file system is deployed."""
-        outside = self.nodes.outside if isinstance(self.nodes, PassesThrough) else {}
+        outside = self.nodes.outside
         clients = tuple(outside.get(host.name, host) for host in self.compute_hosts)
         metadata = tuple(self.nodes.hosts[name] for name in self.spec.metadata_names())
         gateways = tuple(self.nodes.hosts[name] for name in self.spec.gateway_names())
-        service = self.nodes.service if isinstance(self.nodes, HasService) else None
         return Site(
-            as_hosts(self.spec), self.io_hosts, clients, self.nodes.storage_path, metadata, gateways, service
+            as_hosts(self.spec), self.io_hosts, clients, self.nodes.storage_path, metadata, gateways, self.nodes.service
         )  # fmt: skip
 
     @property
@@ -164,13 +153,25 @@ class DeployedCluster:
 
     def look_again(self) -> None:
         """Have nodes that see this machine's files see them as they are now."""
-        if isinstance(self.nodes, LooksAgain):
-            self.nodes.look_again()
+        self.nodes.look_again()
+
+    def mount(self) -> None:
+        """Mount the file system for ranks: on their nodes, or around them where guests see that or have disks there.
+
+        Raises:
+            ClusterError: it is not mounted, or guests do not see it.
+        """
+        self.file_system.mount(self.site)
+        self.nodes.show(self.mount_path)
 
     def settings(self) -> dict[str, str]:
         """As in force, read back from the system."""
         own = mpi.settings(self.spec, self.compute_hosts, self.storage_path)
-        seen = mounting.views(self.mount_path, self.nodes)
+        at, hosts = self.mount_path, self.nodes.hosts
+        seen = {
+            f"view in guest {name}": mount_line(hosts[name], at) or "not mounted"
+            for name in self.nodes.outside
+        }
         return {**self.file_system.settings(self.site), **seen, **own}
 
     def limits(self) -> dict[str, str]:
@@ -179,35 +180,37 @@ class DeployedCluster:
 
     @property
     def on_this_machine(self) -> bool:
-        """Whether the nodes are, see host.SharesMachine."""
-        return isinstance(self.nodes, SharesMachine) and self.nodes.on_this_machine
+        """Whether the nodes are, so that what they do is told from what others do on it."""
+        return self.nodes.on_this_machine
 
     def nodes_cpu_s(self) -> float | None:
-        """See host.SharesMachine."""
-        return self.nodes.nodes_cpu_s() if isinstance(self.nodes, SharesMachine) else None
+        """Processor time of this machine that the nodes used so far; None where it is not counted."""
+        return self.nodes.nodes_cpu_s()
 
     def record_counters(self, every_s: float) -> contextlib.AbstractContextManager[Counters] | None:
-        """Record what the nodes use, where the provider can; see counters.RecordsCounters."""
-        if not isinstance(self.nodes, RecordsCounters):
-            return None
+        """Record what the nodes use, where the provider can."""
         return self.nodes.record_counters(every_s)
 
     def drop_caches(self) -> str:
         """Empty all caches: the client's own by mounting again, then the page caches of all nodes."""
         remounts = self.spec.file_system.facts.is_global
         if remounts:
-            mounting.unmount(self.file_system, self.site, self.nodes)
+            self.nodes.hide(self.mount_path)
+            self.file_system.unmount(self.site)
         try:
             how = self.nodes.drop_caches()
-            if isinstance(self.file_system, HasServerCaches):
-                how += f"; {self.file_system.drop_server_caches(self.site)}"
+            how = "; ".join(filter(None, (how, self.file_system.drop_server_caches(self.site))))
         finally:
             if remounts:
-                mounting.mount(self.file_system, self.site, self.nodes)
+                self.mount()
         return f"{how}; clients mounted again" if remounts else how
 
     def place_files(self, sizes: Mapping[str, int]) -> dict[str, str]:
-        """Create input files by the layout; see the protocol."""
+        """Create input files (path relative to the mount -> bytes) by the layout.
+
+        With ``layout: one-server-per-file`` (1DFx1F) each file goes onto a data server of its own. Content is written, not sparse, and
+        on disk when this returns. Says where each file is, as read back from the file system.
+        """
         for path in sizes:
             if path.startswith("/") or ".." in path.split("/") or not path:
                 raise ClusterError(
@@ -229,15 +232,18 @@ class DeployedCluster:
             return self.file_system.place_files(replace(self.site, on_written=written), sizes)
 
     def lost(self) -> list[str]:
-        """See host.LosesNodes."""
-        return lost_nodes(self.nodes)
+        """Nodes that ended by themselves and do not come back."""
+        return self.nodes.lost()
 
     def health(self) -> list[str]:
         """Nodes, daemons and mounts that are gone."""
         findings = [] if self.failed is None else [f"it did not come up: {self.failed}"]
         findings += self.nodes.health()
         try:
-            findings += mounting.health(self.file_system, self.site, self.nodes)
+            found = self.file_system.health(self.site)
+            if not found:
+                self.nodes.see(self.mount_path)
+            findings += found
         except ClusterError as error:
             findings.append(str(error))
         return findings
@@ -248,7 +254,5 @@ def as_hosts(spec: ClusterSpec) -> ClusterSpec:
     with contextlib.suppress(
         SpecError
     ):  # of a provider that does not exist, which is a finding of its own
-        provider = registry.provider(spec.provider)
-        if isinstance(provider, MakesHosts):
-            return provider.as_hosts(spec)
+        return registry.provider(spec.provider).as_hosts(spec)
     return spec

@@ -6,7 +6,6 @@ Sizes: the CreateFileSystem operation of FSx as botocore 1.44.5 describes it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from wavetank.cluster.components import FileSystem
 from wavetank.units import GIB
@@ -43,15 +42,6 @@ class Stored:
     size_bytes: int
     throughput_bytes_per_s: int | None = None
     is_paid_by_moved: bool = False
-
-
-@runtime_checkable
-class HasService(Protocol):
-    """Nodes that a cloud made together with a file system."""
-
-    @property
-    def service(self) -> Service | None:
-        """The file system; None where there is none, or not yet."""
 
 
 def fsx_deployment(fs: FileSystem) -> str:

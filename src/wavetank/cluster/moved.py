@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 
 from wavetank.cluster.command_host import END_TIMEOUT_S, end_read
-from wavetank.cluster.host import EndsMarked, Host, RunsPrograms
+from wavetank.cluster.host import EndsMarked, Host
 
 EVERY_S = 2
 _COUNTED = re.compile(r"(/proc/\d+/io):([rw]char): (\d+)$")
@@ -52,9 +52,7 @@ def moved_on(
     """
     counted: dict[tuple[str, str, str], int] = {}
     loops = {
-        host.name: _start(host, word, every_s)
-        for host in hosts
-        if isinstance(host, EndsMarked) and isinstance(host, RunsPrograms)
+        host.name: _start(host, word, every_s) for host in hosts if isinstance(host, EndsMarked)
     }
     readers = [
         threading.Thread(target=_read, args=(name, loop, counted), name="moved", daemon=True)
@@ -71,7 +69,7 @@ def moved_on(
             reader.join(END_TIMEOUT_S)
 
 
-def _start(host: RunsPrograms, word: str, every_s: float) -> subprocess.Popen[str]:
+def _start(host: Host, word: str, every_s: float) -> subprocess.Popen[str]:
     argv, env = host.reaching(["sh", "-c", LOOP, "sh", word, f"{every_s:g}"], {})
     return subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=env, text=True,

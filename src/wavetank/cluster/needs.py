@@ -8,9 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
-from wavetank.cluster.spec import ClusterSpec
 from wavetank.programs import find_program
 
 
@@ -107,58 +105,3 @@ def say_missing(missing: Iterable[tuple[str, str]]) -> list[str]:
 # What measures besides the replay: characterise takes both, program: fio the first. A cluster comes up without, and says so.
 TOOLS = Needs(programs={each: f"apt-get install {each}" for each in ("fio", "iperf3")})
 FIO = Needs(programs={"fio": TOOLS.programs["fio"]})
-
-
-@runtime_checkable
-class NeedsPrograms(Protocol):
-    """A driver that needs programs on nodes."""
-
-    def needs_of_servers(self, spec: ClusterSpec) -> Needs:
-        """On every node with a server."""
-
-    def needs_of_clients(self, spec: ClusterSpec) -> Needs:
-        """On every node that mounts it."""
-
-
-@runtime_checkable
-class NeedsOnGateways(Protocol):
-    """A driver that needs programs on nodes with NFS servers in front of a parallel file system."""
-
-    def needs_of_gateways(self, spec: ClusterSpec) -> Needs:
-        """On every gateway."""
-
-
-@runtime_checkable
-class PrefersPrograms(Protocol):
-    """A driver that takes the better of several ways where a node has it: hosts that are made for it are given that."""
-
-    def prefers_on_servers(self, spec: ClusterSpec) -> Needs:
-        """On every node with a server."""
-
-    def prefers_on_clients(self, spec: ClusterSpec) -> Needs:
-        """On every node that mounts it."""
-
-
-def needs_by_node(driver: object, spec: ClusterSpec) -> dict[str, Needs]:
-    """What each node must have for a driver."""
-    needs = dict.fromkeys(spec.node_names(), Needs())
-    if isinstance(driver, NeedsPrograms):
-        for name in dict.fromkeys((*spec.server_names(), *spec.metadata_names())):
-            needs[name] |= driver.needs_of_servers(spec)
-        for name in spec.compute_names():
-            needs[name] |= driver.needs_of_clients(spec)
-    if isinstance(driver, NeedsOnGateways):
-        for name in spec.gateway_names():
-            needs[name] |= driver.needs_of_gateways(spec)
-    return needs
-
-
-def needs_of_made_hosts(driver: object, spec: ClusterSpec) -> dict[str, Needs]:
-    """What each node is given where it is made for a driver: what it must have, and what it is better for."""
-    needs = needs_by_node(driver, spec)
-    if isinstance(driver, PrefersPrograms):
-        for name in dict.fromkeys((*spec.server_names(), *spec.metadata_names())):
-            needs[name] |= driver.prefers_on_servers(spec)
-        for name in spec.compute_names():
-            needs[name] |= driver.prefers_on_clients(spec)
-    return needs

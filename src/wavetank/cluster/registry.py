@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 PROVIDERS: dict[str, str] = {
     "aws": "wavetank.cluster.providers.aws:AwsProvider",
-    "local": "wavetank.cluster.providers.local:LocalProvider",
+    "local": "wavetank.cluster.namespaces.provider:NamespaceProvider",
     "null": "wavetank.cluster.providers.null:NullProvider",
     "openstack": "wavetank.cluster.providers.openstack:OpenStackProvider",
     "ssh": "wavetank.cluster.providers.ssh:SshProvider",

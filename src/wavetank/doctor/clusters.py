@@ -8,10 +8,11 @@ from functools import reduce
 from operator import or_
 from pathlib import Path
 
+from wavetank.cluster.filesystems.base import needs_by_node
 from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.namespaces import user
 from wavetank.cluster.namespaces.cgroups import hierarchies
-from wavetank.cluster.needs import Needs, needs_by_node
+from wavetank.cluster.needs import Needs
 from wavetank.cluster.registry import facts, file_system, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.doctor.finding import Finding, kernel_has, there_or_not, tried

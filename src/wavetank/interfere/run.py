@@ -13,7 +13,7 @@ from wavetank.campaign.executor import Observer, Outcome, Work, execute
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.store import Store
 from wavetank.campaign.strategy import Strategy
-from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.compare.knobs import LAYOUT
 from wavetank.interfere.placement import Member
 from wavetank.interfere.plan import InterferePlan, Point, forecast_s
@@ -124,11 +124,11 @@ class _Groups(Deployment[Point, _Made]):
         self._watch = watch
         self._files: dict[str, _Files] = {}
 
-    def prepare(self, cluster: ClusterFacts, running: RunningCluster, stack: ExitStack) -> None:
+    def prepare(self, cluster: ClusterFacts, running: DeployedCluster, stack: ExitStack) -> None:
         stack.callback(self._performer.close)
         self._files[cluster.name] = _Files(cluster.knobs.of(LAYOUT) == "1DFx1F")
 
-    def measure(self, run: Point, running: RunningCluster) -> _Made:
+    def measure(self, run: Point, running: DeployedCluster) -> _Made:
         started = time.monotonic()
         self.work.observer.says(
             f"running {run.label} (repetition {run.repetition + 1} of {self._spec.repetitions})"
@@ -148,7 +148,7 @@ class _Groups(Deployment[Point, _Made]):
         measurement = measure_together(parties, running, self._performer, manner, self._watch)
         return _Made(measurement, time.monotonic() - started)
 
-    def _parties(self, point: Point, running: RunningCluster) -> list[Party]:
+    def _parties(self, point: Point, running: DeployedCluster) -> list[Party]:
         """The members with their files in place: objects' files stay, an application's are renewed."""
         files = self._files[point.cluster]
         members = {(member.group, member.instance): member for member in point.members}
@@ -172,7 +172,7 @@ class _Groups(Deployment[Point, _Made]):
             for member in point.members
         ]
 
-    def _lay_out(self, point: Point, member: Member, running: RunningCluster) -> Bench:
+    def _lay_out(self, point: Point, member: Member, running: DeployedCluster) -> Bench:
         kernel = self._plan.group(member.group).kernel(point.object_bytes)
         return lay_out(kernel, running, f"{member.group}-{member.instance}")
 

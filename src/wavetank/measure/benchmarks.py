@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from wavetank.cluster.host import BringsPrograms, Host, RunningCluster, on_all
+from wavetank.cluster.deployed import DeployedCluster
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import TOOLS
 from wavetank.errors import ClusterError, KernelError, RemoteCommandError
 from wavetank.job import Placement
@@ -36,7 +37,7 @@ LIBRARIES = 'ldd "$1" || true'  # it fails for programs without any
 
 
 def performer_of(
-    program: Literal["ior", "fio"], cluster: RunningCluster, *, flush: bool = True
+    program: Literal["ior", "fio"], cluster: DeployedCluster, *, flush: bool = True
 ) -> Performer:
     """What performs kernels on a cluster by a benchmark; ``flush``: have what is written on storage, within the time."""
     if program == "fio":
@@ -71,7 +72,7 @@ def why_not_here(program: Program) -> str | None:
 class IorPerformer:
     """Runs a kernel's IOR lines one after the other, tasks on the nodes of the ranks that they stand for."""
 
-    def __init__(self, cluster: RunningCluster, *, flush: bool = True) -> None:
+    def __init__(self, cluster: DeployedCluster, *, flush: bool = True) -> None:
         self._cluster = cluster
         self._flush = flush
         self._launcher = launcher(find_ior().family or "openmpi")
@@ -114,9 +115,9 @@ def program_on_nodes(path: str, hosts: Sequence[Host]) -> str:
         return path
 
     def bring(host: Host) -> str:
-        if not isinstance(host, BringsPrograms):
-            raise ClusterError(f"there is no {path} on {host.name}, and it cannot be brought there")
         brought = host.bring(Path(path))
+        if brought == path:
+            raise ClusterError(f"there is no {path} on {host.name}, and it cannot be brought there")
         lacks = missing_libraries(host.run(["sh", "-c", LIBRARIES, "sh", brought]).stdout)
         if lacks:
             raise ClusterError(
@@ -142,7 +143,7 @@ class FioPerformer:
     Jobs that wait for all before them wait for those of every node.
     """
 
-    def __init__(self, cluster: RunningCluster, *, flush: bool = True) -> None:
+    def __init__(self, cluster: DeployedCluster, *, flush: bool = True) -> None:
         self._cluster = cluster
         self._flush = flush
         self._version = "unknown"
@@ -237,7 +238,7 @@ class ClusterFiles:
     Where nodes have files of their own each does what is asked, with what it has.
     """
 
-    def __init__(self, cluster: RunningCluster) -> None:
+    def __init__(self, cluster: DeployedCluster) -> None:
         self._cluster = cluster
         self._hosts = file_hosts(cluster)
 

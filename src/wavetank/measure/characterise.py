@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.cluster.host import HasDevices, HasLocalStorage, HasScratch, Host, RunningCluster
+from wavetank.cluster.deployed import DeployedCluster
+from wavetank.cluster.host import Host
 from wavetank.document import provenance
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.characterisation import (
@@ -76,7 +77,7 @@ def request_sizes(of: Model | Kernel) -> tuple[int, ...]:
 
 
 def characterise(
-    cluster: RunningCluster,
+    cluster: DeployedCluster,
     effort: Effort,
     progress: Callable[[str], None] = lambda _: None,
 ) -> Characterisation:
@@ -92,15 +93,14 @@ def characterise(
     metadata: list[MetadataRate] = []
     network: list[NetworkRate] = []
     notes: list[str] = []
-    if isinstance(cluster, HasLocalStorage):
-        for host in cluster.storage_hosts:
-            progress(f"local file system of {host.name}")
-            for path in _local_paths(cluster):
-                sizes = _possible(cluster, host, path, effort, notes)
-                storage += _storage(cluster, host, "local", path, sizes, effort)
-            if not effort.local_only:
-                metadata.append(_metadata(host, "local", cluster.storage_path))
-    if isinstance(cluster, HasScratch) and cluster.scratch_path and not effort.local_only:
+    for host in cluster.storage_hosts:
+        progress(f"local file system of {host.name}")
+        for path in cluster.storage_paths:
+            sizes = _possible(cluster, host, path, effort, notes)
+            storage += _storage(cluster, host, "local", path, sizes, effort)
+        if not effort.local_only:
+            metadata.append(_metadata(host, "local", cluster.storage_path))
+    if cluster.scratch_path and not effort.local_only:
         for host in cluster.compute_hosts:
             progress(f"temporary storage of {host.name}")
             sizes = _possible(cluster, host, cluster.scratch_path, effort, notes)
@@ -133,13 +133,8 @@ def characterise(
     )
 
 
-def _local_paths(cluster: HasLocalStorage) -> tuple[str, ...]:
-    """Where the devices of a node are mounted."""
-    return cluster.storage_paths if isinstance(cluster, HasDevices) else (cluster.storage_path,)
-
-
 def _possible(
-    cluster: RunningCluster, host: Host, path: str, effort: Effort, notes: list[str]
+    cluster: DeployedCluster, host: Host, path: str, effort: Effort, notes: list[str]
 ) -> tuple[int, ...]:
     """Request sizes that a node has memory for, and a file system room; what is left out is noted.
 
@@ -149,7 +144,7 @@ def _possible(
     kind = "io" if host in cluster.io_hosts else "compute"
     memory = memory_of(cluster.limits(), kind)
     room = room_bytes(host, path)
-    if not room and isinstance(cluster, HasLocalStorage):
+    if not room:
         room = sum(room_bytes(each, cluster.storage_path) for each in cluster.storage_hosts)
     fits = tuple(
         size
@@ -179,7 +174,7 @@ def memory_of(limits: Mapping[str, str], kind: str) -> int | None:
 
 
 def _storage(
-    cluster: RunningCluster,
+    cluster: DeployedCluster,
     host: Host,
     where: Where,
     path: str,
@@ -246,7 +241,7 @@ def _metadata(host: Host, where: Where, path: str) -> MetadataRate:
     return MetadataRate(node=host.name, where=where, creates_per_s=done.iops)
 
 
-def _network(cluster: RunningCluster) -> list[NetworkRate]:
+def _network(cluster: DeployedCluster) -> list[NetworkRate]:
     """One stream from the first compute node to each I/O node, or to another compute node, and one back."""
     first = cluster.compute_hosts[0]
     others = cluster.io_hosts or cluster.compute_hosts[1:2]
@@ -259,7 +254,7 @@ def _network(cluster: RunningCluster) -> list[NetworkRate]:
 
 
 def _checks(
-    cluster: RunningCluster, storage: Iterable[StorageRate], network: Iterable[NetworkRate]
+    cluster: DeployedCluster, storage: Iterable[StorageRate], network: Iterable[NetworkRate]
 ) -> list[LimitCheck]:
     asked = rates_of(cluster.limits())
     servers = {host.name for host in cluster.io_hosts}
@@ -310,7 +305,7 @@ def _reached(
 
 
 def peaks_of(
-    cluster: RunningCluster, kernels: Iterable[Kernel], progress: Callable[[str], None]
+    cluster: DeployedCluster, kernels: Iterable[Kernel], progress: Callable[[str], None]
 ) -> Characterisation:
     """The quick part, for the usage of the peak: local writes and cold reads only.
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from wavetank import __version__
-from wavetank.cluster.host import EndsMarked, RunningCluster, SharesMachine
+from wavetank.cluster.deployed import DeployedCluster
+from wavetank.cluster.host import EndsMarked
 from wavetank.errors import WavetankError
 from wavetank.kernel.results.replay_output import OPENS_MADE_AGAIN
 from wavetank.kernel.results.result import ReplayResult
@@ -14,11 +15,11 @@ from wavetank.measure.disturbance import Before, MachineLoad, MachineWatch
 from wavetank.measure.result import Origin
 
 
-def look_before(watch: MachineWatch | None, cluster: RunningCluster) -> Before | None:
+def look_before(watch: MachineWatch | None, cluster: DeployedCluster) -> Before | None:
     """Look at the machine, and at nodes on other machines, while the cluster idles; None: nobody watches."""
     if watch is None:
         return None
-    if isinstance(cluster, SharesMachine) and cluster.on_this_machine:
+    if cluster.on_this_machine:
         return watch.before(nodes_cpu_s=cluster.nodes_cpu_s)
     return watch.before([host for host in cluster.compute_hosts if isinstance(host, EndsMarked)])
 
@@ -35,7 +36,7 @@ def look_after(
 
 
 def as_it_was(
-    cluster: RunningCluster, limits: Mapping[str, str], versions: Mapping[str, str]
+    cluster: DeployedCluster, limits: Mapping[str, str], versions: Mapping[str, str]
 ) -> dict[str, Any]:
     """Fields of a measurement that say what the cluster was: its identity, settings, limits, versions."""
     return {
@@ -50,7 +51,7 @@ def as_it_was(
     }
 
 
-def ills(cluster: RunningCluster) -> str:
+def ills(cluster: DeployedCluster) -> str:
     """What a failure may come from: daemons that died, nodes and mounts that are gone."""
     try:
         findings = cluster.health()

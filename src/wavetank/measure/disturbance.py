@@ -175,7 +175,7 @@ class MachineWatch:
 
         Args:
             elsewhere: nodes on other machines.
-            nodes_cpu_s: processor time that the cluster's nodes on this machine used so far; see host.SharesMachine.
+            nodes_cpu_s: processor time that the cluster's nodes on this machine used so far.
         """
         first, second = self._look(nodes_cpu_s)
         return Before(

@@ -13,13 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, Protocol, runtime_checkable
 
-from wavetank.cluster.counters import Counters, RecordsCounters
-from wavetank.cluster.host import (
-    Host,
-    NamesLauncher,
-    RunningCluster,
-    SetsEnvironment,
-)
+from wavetank.cluster.counters import Counters
+from wavetank.cluster.deployed import DeployedCluster
+from wavetank.cluster.host import Host
 from wavetank.document import provenance
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.job import Placement
@@ -74,7 +70,7 @@ class Bench:
 
     kernel: Kernel
     kernel_sha256: str
-    cluster: RunningCluster
+    cluster: DeployedCluster
     folder: str  # below the cluster's mount
     file_placement: dict[str, str]
 
@@ -89,7 +85,7 @@ def kernel_folder(kernel_sha256: str) -> str:
     return f"kernel-{kernel_sha256[:12]}"
 
 
-def set_up(kernel: Kernel, cluster: RunningCluster, folder: str | None = None) -> Bench:
+def set_up(kernel: Kernel, cluster: DeployedCluster, folder: str | None = None) -> Bench:
     """Put a kernel's input files on a cluster anew, by the cluster's layout: where they lie is drawn again.
 
     Args:
@@ -108,7 +104,7 @@ def set_up(kernel: Kernel, cluster: RunningCluster, folder: str | None = None) -
     return replace(bench, file_placement=dict(placement))
 
 
-def lay_out(kernel: Kernel, cluster: RunningCluster, folder: str) -> Bench:
+def lay_out(kernel: Kernel, cluster: DeployedCluster, folder: str) -> Bench:
     """Make the directories of a kernel's files in a folder below the mount; no file yet.
 
     Raises:
@@ -214,16 +210,14 @@ def measure(
     )
 
 
-def _counting(cluster: RunningCluster) -> AbstractContextManager[Counters | None]:
+def _counting(cluster: DeployedCluster) -> AbstractContextManager[Counters | None]:
     """Record what the cluster's nodes use, where that is possible."""
-    recording = None
-    if isinstance(cluster, RecordsCounters):
-        recording = cluster.record_counters(EVERY_S)
+    recording = cluster.record_counters(EVERY_S)
     return nullcontext() if recording is None else recording
 
 
 def _use_of(
-    counters: Counters, result: ReplayResult, cluster: RunningCluster, placement: Placement
+    counters: Counters, result: ReplayResult, cluster: DeployedCluster, placement: Placement
 ) -> MeasuredUse | None:
     compute = [host.name for host in cluster.compute_hosts]
     return measured_use(counters, result, compute, placement.hosts[0][0])
@@ -248,8 +242,8 @@ def placement_of(bench: Bench, mapping: str, nodes: Sequence[str] | None = None)
         remote_shell=cluster.remote_shell,
         launcher_prefix=cluster.launcher_prefix,
         network=cluster.network,
-        launcher_address=cluster.launcher_address if isinstance(cluster, NamesLauncher) else None,
-        environment=cluster.environment if isinstance(cluster, SetsEnvironment) else {},
+        launcher_address=cluster.launcher_address,
+        environment=cluster.environment,
     )
 
 

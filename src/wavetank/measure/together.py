@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.document import provenance
 from wavetank.kernel.execution.session import RankProgress, SessionRun
 from wavetank.measure.cold import TOLERANCE, doubts_of_caches, possible_rate, read_limits
@@ -59,7 +59,7 @@ class Manner:
 
 def measure_together(
     parties: Sequence[Party],
-    cluster: RunningCluster,
+    cluster: DeployedCluster,
     performer: TogetherPerformer,
     manner: Manner,
     watch: MachineWatch | None = None,
@@ -148,7 +148,7 @@ def _doubts_of_reads(
 
 
 def _caches(
-    cluster: RunningCluster,
+    cluster: DeployedCluster,
     parties: Sequence[Party],
     performer: TogetherPerformer,
     manner: Manner,

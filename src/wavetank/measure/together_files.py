@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from wavetank.cluster.host import RunningCluster
+from wavetank.cluster.deployed import DeployedCluster
 from wavetank.measure.run import (
     Bench,
     input_sizes,
@@ -16,7 +16,7 @@ from wavetank.measure.run import (
 
 
 def set_up_together(
-    benches: Sequence[Bench], cluster: RunningCluster, *, apart: bool
+    benches: Sequence[Bench], cluster: DeployedCluster, *, apart: bool
 ) -> list[Bench]:
     """Put the input files of several kernels on a cluster.
 
@@ -42,7 +42,7 @@ def set_up_together(
     ]
 
 
-def renew_together(benches: Sequence[Bench], cluster: RunningCluster, *, apart: bool) -> None:
+def renew_together(benches: Sequence[Bench], cluster: DeployedCluster, *, apart: bool) -> None:
     """Remove what an earlier run wrote, and make files again that are to be there."""
     for bench in benches:
         remove_written(bench)
@@ -63,7 +63,9 @@ def _outputs(bench: Bench) -> dict[str, int]:
     }
 
 
-def _place(sizes: Sequence[dict[str, int]], cluster: RunningCluster, apart: bool) -> dict[str, str]:
+def _place(
+    sizes: Sequence[dict[str, int]], cluster: DeployedCluster, apart: bool
+) -> dict[str, str]:
     if not apart:
         return cluster.place_files({path: n for each in sizes for path, n in each.items()})
     placed: dict[str, str] = {}

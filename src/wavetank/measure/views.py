@@ -6,10 +6,10 @@ nodes then meet each other's old answers (OrangeFS: ``mkdir -p`` ends with "File
 
 from __future__ import annotations
 
-from wavetank.cluster.host import Host, RunningCluster, SharesFiles
+from wavetank.cluster.deployed import DeployedCluster
+from wavetank.cluster.host import Host
 
 
-def file_hosts(cluster: RunningCluster) -> tuple[Host, ...]:
+def file_hosts(cluster: DeployedCluster) -> tuple[Host, ...]:
     """Hosts that make a kernel's files: the first where all see the same files, else all."""
-    shared = isinstance(cluster, SharesFiles) and cluster.is_global
-    return cluster.compute_hosts[:1] if shared else cluster.compute_hosts
+    return cluster.compute_hosts[:1] if cluster.is_global else cluster.compute_hosts

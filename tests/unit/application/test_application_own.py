@@ -18,7 +18,7 @@ from wavetank.application.own_performer import OwnPerformer
 from wavetank.application.own_result import Ran, require_own_files, result_of
 from wavetank.application.perform import Done, Request
 from wavetank.application.running import Ended
-from wavetank.cluster.host import Finished
+from wavetank.cluster.host import Finished, Host
 from wavetank.errors import MeasurementError, SpecError
 from wavetank.job import Placement
 from wavetank.kernel.construction.from_model import make_kernel
@@ -132,7 +132,7 @@ def test_processes_that_the_application_starts_are_not_started_for_it() -> None:
     assert examine(program(ranks=1), one_by_one, nodes_are_here=True).n_ranks == 1
 
 
-class Host:
+class Here(Host):
     """This machine."""
 
     name = "c1"
@@ -152,7 +152,7 @@ class Cluster(FakeCluster):
 
     def __init__(self, mount: Path) -> None:
         super().__init__(n_compute=1)
-        self.compute_hosts = (Host(),)
+        self.compute_hosts = (Here(),)
         self.mount_path = str(mount)
 
     def place_files(self, sizes):
@@ -215,7 +215,7 @@ def test_input_that_a_run_changed_is_placed_again(own_folder: OwnFolder) -> None
 def test_a_flush_takes_the_time_that_the_node_says(own_folder: OwnFolder) -> None:
     own_folder.renew()
     (Path(own_folder.root) / "out").write_bytes(b"x" * 4096)
-    assert own_folder.flush([Host()]) > 0
+    assert own_folder.flush([Here()]) > 0
 
 
 MS = 1_000_000

@@ -13,7 +13,7 @@ import pytest
 from wavetank.cluster import deploy
 from wavetank.cluster.namespaces import user
 from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons, end_daemons
-from wavetank.cluster.providers.local import LocalProvider
+from wavetank.cluster.namespaces.provider import NamespaceProvider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (
     Owner,
@@ -139,7 +139,7 @@ def test_without_root_the_local_provider_says_what_needs_it(
     }
     findings = [
         found
-        for found in LocalProvider().check(ClusterSpec.model_validate(said))
+        for found in NamespaceProvider().check(ClusterSpec.model_validate(said))
         if "root" in found
     ]
     assert findings == [] if words is None else len(findings) == 1 and words in findings[0]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from wavetank.cluster import deploy, registry
+from wavetank.cluster.providers.base import Provider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 
@@ -21,7 +22,7 @@ SPEC = ClusterSpec.model_validate(
 )
 
 
-class _Broken:
+class _Broken(Provider):
     """A provider of which neither the nodes come up nor what was begun goes away."""
 
     def create(self, spec: ClusterSpec, *, leave: bool) -> None:

@@ -7,7 +7,7 @@ import os
 import pytest
 
 from wavetank.cluster.namespaces import provider
-from wavetank.cluster.providers.local import LocalProvider
+from wavetank.cluster.namespaces.provider import NamespaceProvider
 from wavetank.cluster.spec import ClusterSpec
 
 SPEC = ClusterSpec.model_validate(
@@ -28,7 +28,7 @@ def test_a_chroot_is_refused_as_nodes_would_be_outside_of_it(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     for seen, refused in ((f"{root.st_dev}:{root.st_ino}\n", False), ("1:1\n", True)):
         monkeypatch.setattr(provider, "command", lambda argv, seen=seen: seen)
-        findings = LocalProvider().check(SPEC)
+        findings = NamespaceProvider().check(SPEC)
         assert any("chroot" in finding for finding in findings) == refused
 
 
@@ -36,6 +36,6 @@ def test_a_disk_that_does_not_fit_is_named_by_its_key(monkeypatch: pytest.Monkey
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(provider, "command", lambda argv: "")
     body = SPEC.model_dump() | {"temporary": {"size": "8 PiB"}}
-    said = "\n".join(LocalProvider().check(ClusterSpec.model_validate(body)))
+    said = "\n".join(NamespaceProvider().check(ClusterSpec.model_validate(body)))
     assert "temporary.size 8.0 PiB is more than the" in said
     assert "storage.size" not in said

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from wavetank import native, programs
 from wavetank.cli.doctor import command
 from wavetank.cluster import registry
+from wavetank.cluster.filesystems.base import needs_by_node
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.namespaces import user
-from wavetank.cluster.needs import needs_by_node
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.doctor import finding as looking
 from wavetank.doctor import software

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wavetank.cluster.host import Finished
+from wavetank.cluster.host import Finished, Host
 from wavetank.document import HostFacts, Provenance
 from wavetank.errors import RemoteCommandError
 from wavetank.kernel.document.kernel import Kernel, KernelFile
@@ -141,7 +141,7 @@ def abyss_result(kernel, read_s=1.0, hosts=("c1", "c2", "c1", "c2")):
     return replay_result(*phases)
 
 
-class FakeHost:
+class FakeHost(Host):
     def __init__(self, name, log):
         self.name = name
         self.address = "10.0.0.1"
@@ -159,6 +159,8 @@ class FakeHost:
 class FakeCluster:
     """Remembers the order of what happens in ``log``."""
 
+    is_global = on_this_machine = False
+
     def __init__(self, name="nfs", n_compute=2, n_io=1, limits=None, health=()):
         self.log = []
         self.name = name
@@ -173,6 +175,9 @@ class FakeCluster:
         self.network = "10.0.0.0/24"
         self._limits = {"disk": "100 MB/s each way"} if limits is None else limits
         self._health = list(health)
+        self.storage_hosts, self.storage_path, self.storage_paths = (), "/storage", ("/storage",)
+        self.scratch_path = self.launcher_address = None
+        self.environment = {}
         self.placed = []
 
     def settings(self):
@@ -193,6 +198,12 @@ class FakeCluster:
 
     def health(self):
         return self._health
+
+    def lost(self):
+        return []
+
+    def record_counters(self, every_s):
+        return None
 
 
 class FakePerformer:

@@ -14,6 +14,7 @@ from wavetank.campaign.slurm.queue import node_names
 from wavetank.cluster.command_host import CommandHost
 from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cluster.host import Host, on_all
+from wavetank.cluster.providers.base import PlainNodes
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, RemoteCommandError
 
@@ -49,7 +50,7 @@ class AllocatedHost(CommandHost):
 
 
 @dataclass
-class AllocatedNodes:
+class AllocatedNodes(PlainNodes):
     """The nodes of a job, by the names of the specification."""
 
     hosts: Mapping[str, Host]

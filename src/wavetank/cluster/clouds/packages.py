@@ -12,7 +12,8 @@ from wavetank.cluster import registry
 from wavetank.cluster.clouds.hosts import as_hosts
 from wavetank.cluster.clouds.user_data import modules_of, packages_of
 from wavetank.cluster.components import FileSystem
-from wavetank.cluster.needs import TOOLS, Needs, needs_by_node, needs_of_made_hosts
+from wavetank.cluster.filesystems.base import FileSystemDriver, needs_by_node
+from wavetank.cluster.needs import TOOLS, Needs
 from wavetank.cluster.spec import ClusterSpec
 
 LUSTRE = "lustre-client-modules-aws"
@@ -106,12 +107,8 @@ def modules_of_node(spec: ClusterSpec, node: str) -> tuple[str, ...]:
 
 def needs_of_hosts(spec: ClusterSpec) -> dict[str, Needs]:
     """What hosts must have when they are there: of known images also what makes the driver take its better way."""
-    needs = (
-        needs_by_node
-        if spec.cloud is None or spec.cloud.image not in NAMES
-        else needs_of_made_hosts
-    )
-    return needs(_driver(spec.file_system.kind), as_hosts(spec))
+    is_known = spec.cloud is not None and spec.cloud.image in NAMES
+    return needs_by_node(_driver(spec.file_system.kind), as_hosts(spec), preferred=is_known)
 
 
 def package_problems(spec: ClusterSpec) -> list[str]:
@@ -176,5 +173,5 @@ def _debian(needs: Needs) -> Iterable[str]:
 
 
 @cache
-def _driver(kind: str) -> object:
+def _driver(kind: str) -> FileSystemDriver:
     return registry.file_system(kind)

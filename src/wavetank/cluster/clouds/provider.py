@@ -35,6 +35,7 @@ from wavetank.cluster.components import AWS
 from wavetank.cluster.examined import Examined
 from wavetank.cluster.managed import Service
 from wavetank.cluster.needs import TOOLS, Needs
+from wavetank.cluster.providers.base import Provider
 from wavetank.cluster.remote import hosts, launching
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
@@ -68,12 +69,12 @@ class CloudNodes(hosts.SshNodes):
 
     @property
     def service(self) -> Service | None:
-        """See managed.HasService."""
+        """The file system that the cloud runs."""
         return noted_service(self.directory)
 
     @property
     def launcher_address(self) -> str | None:
-        """Of the first compute node, see host.NamesLauncher."""
+        """Of the first compute node."""
         return self.hosts[self.spec.compute_names()[0]].address
 
     def health(self) -> list[str]:
@@ -87,7 +88,7 @@ class CloudNodes(hosts.SshNodes):
         return [*ended.values(), *of_hosts]
 
     def lost(self) -> list[str]:
-        """Instances that ended, see host.LosesNodes. None is known to have where the account cannot be asked."""
+        """Instances that ended. None is known to have where the account cannot be asked."""
         try:
             return list(self._ended().values())
         except ProviderError as error:
@@ -168,10 +169,10 @@ def _why(made: Made | None) -> str:
     return f"its instance {made.key} is {made.state} ({made.reason or 'no reason is given'})"
 
 
-class CloudProvider:
+class CloudProvider(Provider):
     """Makes instances of the cloud of its name."""
 
-    name: str
+    uses_this_machine = False
     clock: engine.Clock = engine.WallClock()
 
     def check(self, spec: ClusterSpec) -> list[str]:
@@ -196,11 +197,6 @@ class CloudProvider:
     def examine(self, spec: ClusterSpec, needs: Mapping[str, Needs]) -> list[str]:
         """Nothing: there are no hosts yet. They are asked when they are there."""
         del spec, needs
-        return []
-
-    def tools_lacking(self, spec: ClusterSpec, tools: Needs) -> list[str]:
-        """Nothing is known to be lacking: there are no hosts yet."""
-        del spec, tools
         return []
 
     def tools_unknown(self, spec: ClusterSpec) -> list[str]:

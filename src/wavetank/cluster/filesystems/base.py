@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from wavetank.cluster.filesystems.facts import Facts
-from wavetank.cluster.host import BringsPrograms, Host, WatchesDaemons, on_all
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.managed import Service
+from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError, RemoteCommandError
 from wavetank.units import MIB
@@ -52,44 +52,6 @@ class Site:
     on_written: Callable[[int], None] = unheard
 
 
-class FileSystemDriver(Protocol):
-    """Deploys one kind of file system. Keeps no state: all of it is asked from the hosts again."""
-
-    kind: str
-    facts: Facts
-
-    def check(self, spec: ClusterSpec) -> list[str]:
-        """What is wrong with the specification, or missing on this machine; empty when all is well."""
-
-    def install(self, site: Site) -> None:
-        """Start the servers.
-
-        Raises:
-            FileSystemError, RemoteCommandError: a server does not come up.
-        """
-
-    def mount_path(self, site: Site) -> str:
-        """Where clients see it."""
-
-    def mount(self, site: Site) -> None:
-        """Mount it on all clients, and see that it is."""
-
-    def unmount(self, site: Site) -> None:
-        """Unmount it from all clients: their caches are gone with it."""
-
-    def settings(self, site: Site) -> dict[str, str]:
-        """Options as in force, read back from servers and clients."""
-
-    def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
-        """Create files with content by the specification's layout; says where each is, as read back."""
-
-    def health(self, site: Site) -> list[str]:
-        """Findings: servers or mounts that are gone."""
-
-    def remove(self, site: Site) -> None:
-        """Stop the servers and delete what they kept. Only for hosts that outlive the cluster."""
-
-
 @dataclass(frozen=True)
 class NativeExport:
     """How an NFS server reaches a parallel file system by itself, without a mount.
@@ -103,35 +65,114 @@ class NativeExport:
     blocks: Mapping[str, Mapping[str, str]]
 
 
-@runtime_checkable
-class BehindGateways(Protocol):
-    """A driver whose file system NFS servers can export: what driver ``gateway`` puts them in front of."""
+class FileSystemDriver(Protocol):
+    """Deploys one kind of file system. Keeps no state: all of it is asked from the hosts again.
 
-    gateway_package: str  # Debian package of ganesha's back end
+    What only some can do, or what most do alike, has a default.
 
-    def native_export(self, site: Site) -> NativeExport:
-        """What an NFS server of this site is told."""
+    Attributes:
+        kind: what cluster files call it.
+        facts: what others must know of it before it is up.
+        gateway_package: Debian package of ganesha's back end for it; empty: driver ``gateway`` cannot put NFS servers in front.
+    """
 
+    kind: str
+    facts: Facts
+    gateway_package: str = ""
 
-@runtime_checkable
-class KnowsOptions(Protocol):
-    """A driver whose programs, where they are installed, say which options they have."""
+    def check(self, spec: ClusterSpec) -> list[str]:
+        """What is wrong with the specification, or missing on this machine; empty when all is well."""
 
     def unknown_options(self, spec: ClusterSpec) -> list[str]:
-        """Options of the specification that this machine's programs do not have; empty where they cannot tell."""
+        """Options of the specification that this machine's programs do not have; empty where they do not tell."""
+        del spec
+        return []
 
+    def needs_of_servers(self, spec: ClusterSpec) -> Needs:
+        """What every node with a server must have."""
+        del spec
+        return Needs()
 
-@runtime_checkable
-class HasServerCaches(Protocol):
-    """A driver whose servers keep caches of their own, which are not in the nodes' page caches."""
+    def needs_of_clients(self, spec: ClusterSpec) -> Needs:
+        """What every node that mounts it must have."""
+        del spec
+        return Needs()
+
+    def needs_of_gateways(self, spec: ClusterSpec) -> Needs:
+        """What every node with an NFS server in front of a parallel file system must have."""
+        del spec
+        return Needs()
+
+    def prefers_on_servers(self, spec: ClusterSpec) -> Needs:
+        """What the better way takes on nodes with a server: hosts that are made for it are given that."""
+        del spec
+        return Needs()
+
+    def prefers_on_clients(self, spec: ClusterSpec) -> Needs:
+        """The same, of every node that mounts it."""
+        del spec
+        return Needs()
+
+    def install(self, site: Site) -> None:
+        """Start the servers.
+
+        Raises:
+            FileSystemError, RemoteCommandError: a server does not come up.
+        """
+
+    def mount_path(self, site: Site) -> str:
+        """Where clients see it, the same on all."""
+        return site.spec.file_system.mount
+
+    def mount(self, site: Site) -> None:
+        """Mount it on all clients, and see that it is."""
+
+    def unmount(self, site: Site) -> None:
+        """Unmount it from all clients: their caches are gone with it."""
+        at = self.mount_path(site)
+        on_all(site.clients, lambda client: unmount_from(client, at))
 
     def drop_server_caches(self, site: Site) -> str:
-        """Empty them; says how it was done."""
+        """Empty caches of servers that are not in the nodes' page caches; says how it was done, nothing where there are none."""
+        del site
+        return ""
+
+    def settings(self, site: Site) -> dict[str, str]:
+        """Options as in force, read back from servers and clients."""
+
+    def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
+        """Create files with content by the specification's layout; says where each is, as read back."""
+
+    def health(self, site: Site) -> list[str]:
+        """Findings: servers or mounts that are gone. Here mounts alone."""
+        at = self.mount_path(site)
+        found = on_all(site.clients, lambda client: mount_findings(client, at))
+        return [finding for of_client in found for finding in of_client]
+
+    def native_export(self, site: Site) -> NativeExport:
+        """What an NFS server of this site is told, where there is a package of its back end."""
+        del site
+        return NativeExport({}, {})
+
+    def remove(self, site: Site) -> None:
+        """Stop the servers and delete what they kept. Only for hosts that outlive the cluster."""
 
 
-def program_on(host: Host, program: Path) -> str:
-    """Path of a program of ours on a host, brought there when the host does not see this machine's files."""
-    return host.bring(program) if isinstance(host, BringsPrograms) else str(program)
+def needs_by_node(
+    driver: FileSystemDriver, spec: ClusterSpec, *, preferred: bool = False
+) -> dict[str, Needs]:
+    """What each node must have for a driver; with what it prefers, for hosts that are made for it."""
+    needs = dict.fromkeys(spec.node_names(), Needs())
+    for names, musts, wishes in (
+        ((*spec.server_names(), *spec.metadata_names()), driver.needs_of_servers, driver.prefers_on_servers),
+        (spec.compute_names(), driver.needs_of_clients, driver.prefers_on_clients),
+        (spec.gateway_names(), driver.needs_of_gateways, None),
+    ):  # fmt: skip
+        for name in dict.fromkeys(names):
+            needs[name] |= musts(spec)
+            if preferred and wishes is not None:
+                needs[name] |= wishes(spec)
+    return needs
 
 
 def write_content(
@@ -178,6 +219,11 @@ def mount_line(host: Host, mount_path: str) -> str | None:
         if line.split(" ")[1] == mount_path:
             return line
     return None
+
+
+def mounts(site: Site, at: str) -> dict[str, str]:
+    """The line of each client's mount, read back."""
+    return {f"mount on {each.name}": mount_line(each, at) or "not mounted" for each in site.clients}
 
 
 def unmount_from(host: Host, mount_path: str, timeout_s: float = 60.0) -> None:
@@ -254,7 +300,7 @@ def wait_until(host: Host, argv: Sequence[str], what: str, timeout_s: float, log
         except RemoteCommandError as error:
             if error.status == NOT_FOUND:
                 raise
-            death = host.death_of(log) if isinstance(host, WatchesDaemons) else None
+            death = host.death_of(log)
             if death is not None:
                 raise FileSystemError(f"{what} on {host.name} died: {death}") from error
             if time.monotonic() > deadline:

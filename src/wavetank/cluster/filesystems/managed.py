@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.base import (
+    FileSystemDriver,
     Site,
-    mount_findings,
-    mount_line,
+    mounts,
     unmount_from,
     write_content,
 )
@@ -23,7 +23,7 @@ from wavetank.errors import FileSystemError, RemoteCommandError
 MOUNT_TIMEOUT_S = 300.0  # a client's modules to load, and a server that has just begun
 
 
-class Managed:
+class Managed(FileSystemDriver):
     """Servers are the cloud's; clients mount at the path of the specification.
 
     Attributes:
@@ -53,18 +53,9 @@ class Managed:
             )
         yield from option_problems("options", spec.file_system.options, Table(kind))
 
-    def needs_of_servers(self, spec: ClusterSpec) -> Needs:
-        """None: the cloud runs them."""
-        del spec
-        return Needs()
-
     def install(self, site: Site) -> None:
         """See that the cloud made it: it serves already."""
         self.service(site)
-
-    def mount_path(self, site: Site) -> str:
-        """The same on all clients."""
-        return site.spec.file_system.mount
 
     def mount(self, site: Site) -> None:
         """Mount on all clients."""
@@ -90,12 +81,6 @@ class Managed:
         """Unmount from all clients."""
         at = self.mount_path(site)
         on_all(site.clients, lambda client: unmount_from(client, at, MOUNT_TIMEOUT_S))
-
-    def health(self, site: Site) -> list[str]:
-        """Mounts that are gone or do not answer."""
-        at = self.mount_path(site)
-        found = on_all(site.clients, lambda client: mount_findings(client, at))
-        return [finding for each in found for finding in each]
 
     def remove(self, site: Site) -> None:
         """Unmount: the cloud removes it."""
@@ -128,9 +113,7 @@ class ManagedNfs(Managed):
 
     def settings(self, site: Site) -> dict[str, str]:
         """The clients' mounts, read back."""
-        at = self.mount_path(site)
-        mounts = {f"mount on {each.name}": mount_line(each, at) for each in site.clients}
-        return {"file system": self.kind, **{key: line or "not mounted" for key, line in mounts.items()}}  # fmt: skip
+        return {"file system": self.kind, **mounts(site, self.mount_path(site))}
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
         """Write through the first client; where the servers keep it is not told."""

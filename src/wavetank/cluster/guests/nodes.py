@@ -18,6 +18,7 @@ from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
 from wavetank.cluster.namespaces import network
 from wavetank.cluster.namespaces.host import NamespaceHost
 from wavetank.cluster.namespaces.nodes import LocalNodes
+from wavetank.cluster.providers.base import PlainNodes
 from wavetank.units import format_size
 
 MAP = "guests.map"
@@ -38,7 +39,7 @@ class GuestHost(NamespaceHost):
 
 
 @dataclass(frozen=True)
-class GuestNodes:
+class GuestNodes(PlainNodes):
     """Guests that are up.
 
     Attributes:
@@ -65,7 +66,7 @@ class GuestNodes:
 
     @property
     def launcher_address(self) -> str | None:
-        """The launcher runs in the switch, see host.NamesLauncher."""
+        """The launcher runs in the switch."""
         return self.around.launcher_address
 
     @property
@@ -118,7 +119,7 @@ class GuestNodes:
 
     @property
     def outside(self) -> Mapping[str, Host]:
-        """See host.PassesThrough."""
+        """See the protocol."""
         spec = self.around.spec
         if spec.clients_in_guests:
             return {}
@@ -131,7 +132,7 @@ class GuestNodes:
         return found
 
     def show(self, path: str) -> None:
-        """See host.PassesThrough."""
+        """See the protocol."""
         spec = self.around.spec
         if spec.has_volumes:
             local = spec.storage.local_file_system
@@ -140,11 +141,11 @@ class GuestNodes:
             views.show(self._shown, path, self.choice.hypervisor)
 
     def hide(self, path: str) -> None:
-        """See host.PassesThrough."""
+        """See the protocol."""
         views.hide(self._shown, path)
 
     def see(self, path: str) -> None:
-        """See host.PassesThrough."""
+        """See the protocol."""
         views.check(self._shown, path)
 
     @property
@@ -154,15 +155,15 @@ class GuestNodes:
 
     @property
     def on_this_machine(self) -> bool:
-        """See host.SharesMachine."""
+        """Yes."""
         return True
 
     def nodes_cpu_s(self) -> float | None:
-        """Of guests and hypervisors together, see host.SharesMachine."""
+        """Of guests and hypervisors together."""
         return self.around.nodes_cpu_s()
 
     def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
-        """Record what each node uses, guest and hypervisor together; see counters.RecordsCounters."""
+        """Record what each node uses, guest and hypervisor together."""
         return self.around.record_counters(every_s)
 
     def health(self) -> list[str]:

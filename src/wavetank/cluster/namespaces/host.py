@@ -55,7 +55,7 @@ class NamespaceHost(CommandHost):
     def reaching(
         self, argv: Sequence[str], env: Mapping[str, str]
     ) -> tuple[list[str], Mapping[str, str]]:
-        """See host.RunsPrograms; the environment of this process goes along, as its files do."""
+        """See the protocol; the environment of this process goes along, as its files do."""
         return [*self._enter, *argv], {**os.environ, "PATH": search_path(), **env}
 
     def start(self, argv: Sequence[str], *, log: str, env: Mapping[str, str] | None = None) -> None:

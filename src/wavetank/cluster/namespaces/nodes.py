@@ -19,6 +19,7 @@ from wavetank.cluster.namespaces.counters import Watched, recording, sources_of,
 from wavetank.cluster.namespaces.disks import attached
 from wavetank.cluster.namespaces.host import NamespaceHost, dead_daemons
 from wavetank.cluster.namespaces.node import read_map
+from wavetank.cluster.providers.base import PlainNodes
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, start_ticks
 from wavetank.document import host_facts
@@ -54,7 +55,7 @@ def node_disks(spec: ClusterSpec, node: str) -> list[NodeDisk]:
 
 
 @dataclass(frozen=True)
-class LocalNodes:
+class LocalNodes(PlainNodes):
     """Nodes that are up."""
 
     spec: ClusterSpec
@@ -69,7 +70,7 @@ class LocalNodes:
 
     @property
     def launcher_address(self) -> str | None:
-        """The launcher runs in the switch, see host.NamesLauncher."""
+        """The launcher runs in the switch."""
         return network.SWITCH_ADDRESS
 
     @property
@@ -187,7 +188,7 @@ class LocalNodes:
         return "; ".join(f"{host.name}: {how}" for host, how in zip(hosts, said, strict=True))
 
     def look_again(self) -> None:
-        """Have nodes see this machine's files as they are now, see host.LooksAgain.
+        """Have nodes see this machine's files as they are now.
 
         An overlay remembers names and contents that it was asked for, and those that it did not find; a remount forgets
         them. Without root that may be refused: then what was replaced is seen as it was.
@@ -203,15 +204,15 @@ class LocalNodes:
 
     @property
     def on_this_machine(self) -> bool:
-        """See host.SharesMachine."""
+        """Yes."""
         return True
 
     def nodes_cpu_s(self) -> float | None:
-        """By the control group of all nodes, see host.SharesMachine."""
+        """By the control group of all nodes."""
         return used_cpu_s(NodeGroup(self.top, self.where))
 
     def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
-        """Record what each node, and this machine, use; see counters.RecordsCounters."""
+        """Record what each node, and this machine, use."""
         return recording(list(self._watched()), every_s)
 
     def _watched(self) -> Iterator[Watched]:

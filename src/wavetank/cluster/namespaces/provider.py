@@ -37,6 +37,7 @@ from wavetank.cluster.namespaces.disks import (
 from wavetank.cluster.namespaces.host import NamespaceHost, end_daemons
 from wavetank.cluster.namespaces.node import LaidOutNode, create_switch, write_map
 from wavetank.cluster.namespaces.nodes import LocalNodes, NodeDisk, node_disks
+from wavetank.cluster.providers.base import Provider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of, state_root
 from wavetank.document import write_whole
@@ -53,7 +54,7 @@ MKFS_PACKAGES = {"xfs": "xfsprogs", "ext4": "e2fsprogs"}
 
 
 @dataclass(frozen=True)
-class NamespaceProvider:
+class NamespaceProvider(Provider):
     """Makes nodes out of namespaces.
 
     Attributes:
@@ -62,6 +63,7 @@ class NamespaceProvider:
     Nodes mount their disks, but not those of guests, which do so themselves.
     """
 
+    name = "local"
     more_memory: int = 0
 
     def check(self, spec: ClusterSpec) -> list[str]:

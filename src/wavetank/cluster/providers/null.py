@@ -16,13 +16,14 @@ from wavetank.cluster.namespaces.host import (
     end_daemons,
     node_env,
 )
+from wavetank.cluster.providers.base import PlainNodes, Provider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory, directory_of
 from wavetank.errors import ProviderError
 
 
 @dataclass(frozen=True)
-class NullNodes:
+class NullNodes(PlainNodes):
     """This machine under several names."""
 
     directory: ClusterDirectory
@@ -38,7 +39,7 @@ class NullNodes:
 
     @property
     def mark(self) -> Mapping[str, str]:
-        """See host.MarksPrograms."""
+        """Of every program of the cluster."""
         return {user.MARK: str(self.directory.path)}
 
     def limits(self) -> dict[str, str]:
@@ -54,7 +55,7 @@ class NullNodes:
         return dead_daemons(self.directory.path)
 
 
-class NullProvider:
+class NullProvider(Provider):
     """Makes nothing."""
 
     name = "null"

@@ -8,15 +8,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from wavetank.cluster.needs import Needs
+from wavetank.cluster.providers.base import Provider
 from wavetank.cluster.remote import hosts
 from wavetank.cluster.spec import ClusterSpec
 
 
-class SshProvider:
+class SshProvider(Provider):
     """Takes hosts for the time of a cluster, and leaves them as they were."""
 
     name = "ssh"
     hosts_outlive = True
+    uses_this_machine = False
 
     def check(self, spec: ClusterSpec) -> list[str]:
         """The inventory, and ssh itself."""
@@ -29,11 +31,6 @@ class SshProvider:
     def tools_lacking(self, spec: ClusterSpec, tools: Needs) -> list[str]:
         """Ask every host at once; see the protocol."""
         return self.examine(spec, dict.fromkeys(spec.node_names(), tools))
-
-    def tools_unknown(self, spec: ClusterSpec) -> list[str]:
-        """None: hosts are there, and are asked."""
-        del spec
-        return []
 
     def create(self, spec: ClusterSpec, *, leave: bool = False) -> hosts.SshNodes:
         """See that every host answers, and make a directory on each."""

@@ -22,6 +22,7 @@ from wavetank.cluster.namespaces.network import AROUND_FROM
 from wavetank.cluster.namespaces.node import read_map
 from wavetank.cluster.namespaces.nodes import LocalNodes
 from wavetank.cluster.namespaces.provider import NODE_PROGRAM, NamespaceProvider
+from wavetank.cluster.providers.base import Provider
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
 from wavetank.document import host_facts, write_whole
@@ -31,7 +32,7 @@ from wavetank.units import format_size
 CHOICE = "hypervisor.txt"
 
 
-class VmProvider:
+class VmProvider(Provider):
     """Makes guests."""
 
     name = "vm"
@@ -60,7 +61,7 @@ class VmProvider:
         return findings
 
     def kernel_modules(self, spec: ClusterSpec) -> Path | None:
-        """Of the guests' kernel; see base.BootsKernels."""
+        """Of the guests' kernel; see the protocol."""
         choice = hypervisors.choose(spec.hypervisor)
         if isinstance(choice, str):
             return None

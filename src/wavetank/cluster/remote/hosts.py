@@ -19,6 +19,7 @@ from pathlib import Path
 from wavetank.cluster.counters import Counters
 from wavetank.cluster.host import NOT_EMPTIED, Host, on_all
 from wavetank.cluster.needs import Needs, distribution_of, say_missing
+from wavetank.cluster.providers.base import PlainNodes
 from wavetank.cluster.remote import scripts
 from wavetank.cluster.remote.connection import (
     CONNECT_TIMEOUT_S,
@@ -44,7 +45,7 @@ CLEAN_TIMEOUT_S = 600
 
 
 @dataclass(frozen=True)
-class SshNodes:
+class SshNodes(PlainNodes):
     """Hosts that can be reached."""
 
     spec: ClusterSpec
@@ -55,7 +56,7 @@ class SshNodes:
 
     @property
     def mark(self) -> Mapping[str, str]:
-        """See host.MarksPrograms."""
+        """Of every program of the cluster."""
         return {MARK: self.home}
 
     @property
@@ -93,7 +94,7 @@ class SshNodes:
         return "; ".join(on_all(self.hosts.values(), drop))
 
     def record_counters(self, every_s: float) -> AbstractContextManager[Counters]:
-        """Record what each host uses, see counters.RecordsCounters."""
+        """Record what each host uses."""
         return recording(self.hosts, every_s)
 
     def health(self) -> list[str]:

@@ -10,6 +10,7 @@ from lustre_hosts import HOME, STORAGE, LustreHost, World
 
 from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.needs import Needs
+from wavetank.cluster.providers.base import PlainNodes, Provider
 from wavetank.cluster.spec import ClusterSpec
 
 DEVICES = {"ost_devices": "/dev/sdb,/dev/sdc", "mdt_device": "/dev/sdd"}
@@ -41,7 +42,7 @@ def site(world: World, asked: ClusterSpec) -> Site:
 
 
 @dataclass
-class Hosts:
+class Hosts(Provider, PlainNodes):
     """A provider that takes the hosts of a world, as that of hosts over ssh does, and its nodes."""
 
     world: World

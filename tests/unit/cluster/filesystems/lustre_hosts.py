@@ -13,7 +13,7 @@ from pathlib import Path
 
 from linux_commands import Failure, LinuxCommands
 
-from wavetank.cluster.host import Finished
+from wavetank.cluster.host import Finished, Host
 from wavetank.errors import RemoteCommandError
 
 HOME = "/srv/wavetank-lab-1a2b"
@@ -65,7 +65,7 @@ class World:
         return {name: left for name, host in self.hosts.items() if (left := host.residue())}
 
 
-class LustreHost(LinuxCommands):
+class LustreHost(LinuxCommands, Host):
     """A host."""
 
     def __init__(self, world: World, name: str, address: str) -> None:

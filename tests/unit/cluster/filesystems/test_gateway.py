@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from wavetank import native
-from wavetank.cluster.filesystems.base import BehindGateways, Site
+from wavetank.cluster.filesystems.base import FileSystemDriver, Site
 from wavetank.cluster.filesystems.cephfs.driver import CephFS
 from wavetank.cluster.filesystems.gateway import driver as gateway
 from wavetank.cluster.filesystems.glusterfs.driver import GlusterFS
@@ -113,7 +113,7 @@ def test_what_nfs_servers_cannot_reach_by_themselves_is_refused(name: str) -> No
     [(GlusterFS(), {"Name": "GLUSTER", "Hostname": "io1-address"}), (CephFS(), {"Name": "CEPH"})],
 )
 def test_a_driver_behind_says_how_it_is_reached(
-    driver: BehindGateways, fsal: dict[str, str]
+    driver: FileSystemDriver, fsal: dict[str, str]
 ) -> None:
     assert fsal.items() <= driver.native_export(site(spec())).fsal.items()
 

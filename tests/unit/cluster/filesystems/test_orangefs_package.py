@@ -12,11 +12,10 @@ from typing import Any
 import pytest
 
 from waiting import HANG_S
-from wavetank.cluster.filesystems.base import Site
+from wavetank.cluster.filesystems.base import Site, needs_by_node
 from wavetank.cluster.filesystems.orangefs import driver, package
 from wavetank.cluster.filesystems.orangefs.package import INSTALL, REMOVE
 from wavetank.cluster.host import Finished
-from wavetank.cluster.needs import needs_by_node
 from wavetank.cluster.spec import ClusterSpec
 
 

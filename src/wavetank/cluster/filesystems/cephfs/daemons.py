@@ -26,7 +26,7 @@ from wavetank.cluster.filesystems.cephfs.options import (
     osds_per_device,
     osds_per_server,
 )
-from wavetank.cluster.host import Host, WatchesDaemons, on_all
+from wavetank.cluster.host import Host, on_all
 from wavetank.errors import FileSystemError, RemoteCommandError
 
 FILE_SYSTEM = "wavetank"
@@ -223,11 +223,8 @@ class Daemons:
         return answer
 
     def _last_words(self) -> str:
-        if isinstance(self.monitor, WatchesDaemons):
-            death = self.monitor.death_of("ceph-mon")
-            if death is not None:
-                return f". It died: {death}"
-        return ""
+        death = self.monitor.death_of("ceph-mon")
+        return "" if death is None else f". It died: {death}"
 
     def _await_service(self) -> None:
         """All metadata servers active, and all object stores known."""
@@ -250,7 +247,7 @@ class Daemons:
         logs = [(host, f"ceph-osd-{number}") for number, host in self.osds]
         logs += [(host, f"ceph-mds-{host.name}") for host in self.metadata]
         for host, log in logs:
-            death = host.death_of(log) if isinstance(host, WatchesDaemons) else None
+            death = host.death_of(log)
             if death is not None:
                 raise FileSystemError(f"{log} on {host.name} died: {death}")
 

@@ -13,9 +13,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from wavetank.cluster.filesystems.base import (
+    FileSystemDriver,
     NativeExport,
     Site,
     mount_line,
+    mounts,
     write_content,
 )
 from wavetank.cluster.filesystems.cephfs import clients, options
@@ -51,7 +53,7 @@ OWN_WORK = {
 }
 
 
-class CephFS:
+class CephFS(FileSystemDriver):
     """Deploys Ceph on data and metadata servers, with one file system."""
 
     kind = "cephfs"
@@ -89,10 +91,6 @@ class CephFS:
     def install(self, site: Site) -> None:
         """Start monitor, object stores and metadata servers, and make the file system."""
         Daemons(site).start()
-
-    def mount_path(self, site: Site) -> str:
-        """As the specification says."""
-        return site.spec.file_system.mount
 
     def mount(self, site: Site) -> None:
         """Mount on all clients, and set the layouts of directories through the first."""
@@ -135,9 +133,7 @@ class CephFS:
         found |= _agreed(named, options.asked_names(site.spec))
         for name in ("", *(n for n in options.layouts(site.spec) if n.endswith("/"))):
             found[f"layout of /{name}"] = _layout_words(site.clients[0], "dir", f"{path}/{name}")
-        for host in site.clients:
-            found[f"mount on {host.name}"] = mount_line(host, path) or "not mounted"
-        return found
+        return found | mounts(site, path)
 
     def place_files(self, site: Site, sizes: Mapping[str, int]) -> dict[str, str]:
         """Create files through the first client, each by its layout; says where their objects are."""

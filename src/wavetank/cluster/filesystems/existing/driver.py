@@ -11,7 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from wavetank.cluster.components import MAKES_NODES, OptionValue
-from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site, write_content
+from wavetank.cluster.filesystems.base import (
+    ANSWER_TIMEOUT_S,
+    FileSystemDriver,
+    Site,
+    write_content,
+)
 from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.lustre_client import locks, stripes
 from wavetank.cluster.filesystems.options import Table, Value, option_problems
@@ -29,7 +34,7 @@ LUSTRE_OPTIONS = Table("existing", {
 }, family_words="on Lustre alone")  # fmt: skip
 
 
-class Existing:
+class Existing(FileSystemDriver):
     """A directory of a mounted file system."""
 
     kind = "existing"

@@ -9,23 +9,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol, runtime_checkable
 
 from wavetank.cluster import registry
 from wavetank.cluster.filesystems.base import (
-    BehindGateways,
     FileSystemDriver,
-    HasServerCaches,
-    KnowsOptions,
     Site,
-    unmount_from,
 )
 from wavetank.cluster.filesystems.facts import METHODS, Facts
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
 from wavetank.cluster.filesystems.nfs_export.exports import Export
 from wavetank.cluster.filesystems.options import option_problems
 from wavetank.cluster.host import Host, on_all
-from wavetank.cluster.needs import Needs, NeedsPrograms, PrefersPrograms
+from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, SpecError
 
@@ -36,12 +31,7 @@ NATIVE_MOUNT = "/wavetank-behind"
 DEFAULTS = {"attr_expiration_s": 0}
 
 
-@runtime_checkable
-class _Behind(FileSystemDriver, BehindGateways, Protocol):
-    """A driver that can be behind gateways."""
-
-
-class Gateway:
+class Gateway(FileSystemDriver):
     """NFS servers in front of a parallel file system."""
 
     kind = "gateway"
@@ -74,21 +64,16 @@ class Gateway:
 
     def unknown_options(self, spec: ClusterSpec) -> list[str]:
         """Those of the file system behind."""
-        behind = _driver(spec)
-        return (
-            behind.unknown_options(_spec_behind(spec)) if isinstance(behind, KnowsOptions) else []
-        )
+        return _driver(spec).unknown_options(_spec_behind(spec))
 
     def needs_of_servers(self, spec: ClusterSpec) -> Needs:
         """Those of the file system behind."""
-        behind = _driver(spec)
-        return behind.needs_of_servers(spec) if isinstance(behind, NeedsPrograms) else Needs()
+        return _driver(spec).needs_of_servers(spec)
 
     def needs_of_gateways(self, spec: ClusterSpec) -> Needs:
         """Ganesha with its back end, and the client of the file system behind, by which input files are placed."""
         behind = _driver(spec)
-        natively = behind.needs_of_clients(spec) if isinstance(behind, NeedsPrograms) else Needs()
-        return natively | ganesha.needs(behind.gateway_package)
+        return behind.needs_of_clients(spec) | ganesha.needs(behind.gateway_package)
 
     def needs_of_clients(self, spec: ClusterSpec) -> Needs:
         """FUSE, unless this kernel mounts NFS."""
@@ -96,8 +81,7 @@ class Gateway:
 
     def prefers_on_servers(self, spec: ClusterSpec) -> Needs:
         """Those of the file system behind."""
-        behind = _driver(spec)
-        return behind.prefers_on_servers(spec) if isinstance(behind, PrefersPrograms) else Needs()
+        return _driver(spec).prefers_on_servers(spec)
 
     def prefers_on_clients(self, spec: ClusterSpec) -> Needs:
         """The kernel's client in place of our mount program."""
@@ -111,10 +95,6 @@ class Gateway:
         with _natively(site):
             pass
         on_all(site.gateways, lambda host: _start(site, host))
-
-    def mount_path(self, site: Site) -> str:
-        """The same on all clients."""
-        return site.spec.file_system.mount
 
     def mount(self, site: Site) -> None:
         """Mount NFS on all clients, from the gateways in turn."""
@@ -131,20 +111,12 @@ class Gateway:
 
         on_all(site.clients, mount_on)
 
-    def unmount(self, site: Site) -> None:
-        """Unmount from all clients."""
-        at = self.mount_path(site)
-        on_all(site.clients, lambda client: unmount_from(client, at))
-
     def drop_server_caches(self, site: Site) -> str:
         """Start the NFS servers again: what they have of the file system behind is in their memory."""
         on_all(site.gateways, ganesha.stop)
-        done = "gateways started again"
-        behind = _driver(site.spec)
-        if isinstance(behind, HasServerCaches):
-            done += f"; {behind.drop_server_caches(_site_behind(site, ()))}"
+        of_behind = _driver(site.spec).drop_server_caches(_site_behind(site, ()))
         on_all(site.gateways, lambda host: _start(site, host))
-        return done
+        return "; ".join(filter(None, ("gateways started again", of_behind)))
 
     def settings(self, site: Site) -> dict[str, str]:
         """Which client has which gateway, configuration and mounts, and all of the file system behind."""
@@ -192,7 +164,7 @@ def gateway_of(site: Site, client: Host) -> Host:
     return site.gateways[position % len(site.gateways)]
 
 
-def _driver(spec: ClusterSpec) -> _Behind:
+def _driver(spec: ClusterSpec) -> FileSystemDriver:
     """The driver of the file system behind.
 
     Raises:
@@ -200,9 +172,9 @@ def _driver(spec: ClusterSpec) -> _Behind:
     """
     name = spec.file_system.behind or ""
     driver = registry.file_system(name)
-    if not isinstance(driver, _Behind):
+    if not driver.gateway_package:
         kinds = registry.file_system_kinds()
-        others = [kind for kind in kinds if isinstance(registry.file_system(kind), _Behind)]
+        others = [kind for kind in kinds if registry.file_system(kind).gateway_package]
         raise SpecError(
             f"file_system.behind: {name} cannot be behind gateways; {' and '.join(others)} can"
         )

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from wavetank.cluster.filesystems.base import (
     ANSWER_TIMEOUT_S,
+    FileSystemDriver,
     NativeExport,
     Site,
     mount_line,
@@ -53,7 +54,7 @@ UNMOUNT_TIMEOUT_S = 120.0
 CONNECT_TIMEOUT_S = 180.0
 
 
-class GlusterFS:
+class GlusterFS(FileSystemDriver):
     """Deploys GlusterFS on data servers, with a volume as the specification stripes it."""
 
     kind = "glusterfs"
@@ -103,10 +104,6 @@ class GlusterFS:
         volume.create()
         volume.set_options(options.volume_options(site.spec))
         volume.start()
-
-    def mount_path(self, site: Site) -> str:
-        """As the specification says."""
-        return site.spec.file_system.mount
 
     def mount(self, site: Site) -> None:
         """Mount the volume on all clients at once, and see that it answers."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
-from wavetank.cluster.filesystems.base import Site, mount_line
+from wavetank.cluster.filesystems.base import FileSystemDriver, Site, mounts
 from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.lustre import clients, lnet, options, packages, servers, tenant
 from wavetank.cluster.filesystems.lustre.targets import Target, backend, fsname, targets
@@ -20,7 +20,7 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
 
 
-class Lustre:
+class Lustre(FileSystemDriver):
     """Deploys Lustre."""
 
     kind = "lustre"
@@ -64,10 +64,6 @@ class Lustre:
         for name, value in options.parameters(site.spec, options.ON_SERVERS).items():
             on_all(site.servers, lambda host: host.run(["lctl", "set_param", f"{name}={value}"]))  # noqa: B023
 
-    def mount_path(self, site: Site) -> str:
-        """As the specification says."""
-        return site.spec.file_system.mount
-
     def mount(self, site: Site) -> None:
         """Mount on all clients, see that they are connected, and set the stripes of what is new."""
         try:
@@ -93,8 +89,7 @@ class Lustre:
             names = [target.name for target in servers.of_host(site, host)]
             found[f"targets of {host.name}"] = ", ".join(names)
             found[f"LNet of {host.name}"] = ", ".join(lnet.nids(host))
-        for host in site.clients:
-            found[f"mount on {host.name}"] = mount_line(host, at) or "not mounted"
+        found |= mounts(site, at)
         found["lfs getstripe -d"] = stripes.stripes_of_directory(client, at)
         for pool in options.pools(spec):
             said = client.run(["lctl", "pool_list", f"{fsname(spec)}.{pool.name}"]).stdout

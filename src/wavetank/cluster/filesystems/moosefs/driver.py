@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from wavetank.cluster.access import client_memory
 from wavetank.cluster.devices import device_paths
 from wavetank.cluster.filesystems.base import (
+    FileSystemDriver,
     Site,
-    mount_findings,
     mount_line,
+    mounts,
     unmount_from,
     wait_until,
     write_content,
@@ -51,7 +52,7 @@ MOST_SPACE_WAIT_S = (
 )
 
 
-class MooseFS:
+class MooseFS(FileSystemDriver):
     """Deploys MooseFS."""
 
     kind = "moosefs"
@@ -91,10 +92,6 @@ class MooseFS:
         """Start the master and the chunk servers."""
         servers.start(site)
 
-    def mount_path(self, site: Site) -> str:
-        """As the specification says."""
-        return site.spec.file_system.mount
-
     def mount(self, site: Site) -> None:
         """Mount on all clients, see that it answers, and set copies and trash time of all new files."""
         at = self.mount_path(site)
@@ -127,8 +124,7 @@ class MooseFS:
                 if key in asked or key.startswith(("CHUNKS", "HDD", "REPLICATIONS")):
                     found[f"{name} {key}"] = value
         found["chunks"] = f"{format_size(CHUNK_BYTES)}, {options.copies(site.spec)} of each"
-        for host in site.clients:
-            found[f"mount on {host.name}"] = mount_line(host, at) or "not mounted"
+        found |= mounts(site, at)
         found |= _agreed({host.name: _parameters(host, at) for host in site.clients})
         return found
 
@@ -161,12 +157,7 @@ class MooseFS:
 
     def health(self, site: Site) -> list[str]:
         """Servers that the master misses, and mounts that are gone or do not answer."""
-        found = servers.findings(site)
-        if found:  # a mount would wait for them
-            return found
-        at = self.mount_path(site)
-        of_clients = on_all(site.clients, lambda host: mount_findings(host, at))
-        return [finding for found in of_clients for finding in found]
+        return servers.findings(site) or super().health(site)  # a mount would wait for a server
 
     def remove(self, site: Site) -> None:
         """Unmount, end the servers and delete what they kept; a mount that hangs goes with its client."""

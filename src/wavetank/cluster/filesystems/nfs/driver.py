@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wavetank.cluster.filesystems.base import Site, mount_line, place_on_one_server, unmount_from
+from wavetank.cluster.filesystems.base import (
+    FileSystemDriver,
+    Site,
+    mount_line,
+    place_on_one_server,
+)
 from wavetank.cluster.filesystems.facts import METHODS, Facts, TriedLayout
 from wavetank.cluster.filesystems.nfs import kernel_server
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
@@ -21,7 +26,7 @@ from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ClusterError, FileSystemError
 
 
-class NFS:
+class NFS(FileSystemDriver):
     """One NFS server."""
 
     kind = "nfs"
@@ -73,10 +78,6 @@ class NFS:
         else:
             ganesha.start(server, configuration(site.spec, server.address, export), server.address)
 
-    def mount_path(self, site: Site) -> str:
-        """The same on all clients."""
-        return site.spec.file_system.mount
-
     def mount(self, site: Site) -> None:
         """Mount on all clients."""
         (server,) = site.servers
@@ -94,11 +95,6 @@ class NFS:
             raise FileSystemError(
                 f"cannot mount {server.name}:{_export(site)}: {error}{ganesha.complaints(server)}"
             ) from error
-
-    def unmount(self, site: Site) -> None:
-        """Unmount from all clients."""
-        at = self.mount_path(site)
-        on_all(site.clients, lambda client: unmount_from(client, at))
 
     def settings(self, site: Site) -> dict[str, str]:
         """The server's exports or configuration file and the clients' mounts, read back."""

@@ -13,7 +13,7 @@ from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, wait_until
 from wavetank.cluster.filesystems.nfs_export.exports import Export, export_block, lines
 from wavetank.cluster.filesystems.options import FLAG, NUMBER, Table, Value, one_of
-from wavetank.cluster.host import Host, WatchesDaemons
+from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.errors import FileSystemError, RemoteCommandError
 
@@ -187,7 +187,7 @@ def complaints(server: Host) -> str:
 
     Sample (4.3): ``... : nfs-ganesha-1[main] fsal_cfg_commit :CONFIG :CRIT :Could not create export for (/e) to (/p)``.
     """
-    text = server.log_text("ganesha") if isinstance(server, WatchesDaemons) else ""
+    text = server.log_text("ganesha")
     severe = [
         line
         for line in text.splitlines()

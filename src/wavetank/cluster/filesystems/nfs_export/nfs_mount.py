@@ -11,7 +11,6 @@ from wavetank.cluster.filesystems.base import (
     ANSWER_TIMEOUT_S,
     mount_findings,
     mount_line,
-    program_on,
     wait_until,
 )
 from wavetank.cluster.filesystems.nfs_export.ganesha import (
@@ -136,7 +135,7 @@ def kernel_argv(
 
 def _by_fuse(client: Host, source: str, at: str, options: Mapping[str, OptionValue]) -> None:
     found = native.find(MOUNT_PROGRAM, "mount NFS on a kernel without a client")
-    program = program_on(client, found)
+    program = client.bring(found)
     asked = dict(options)
     read_ahead_kb = int(asked.pop("read_ahead_kb", READ_AHEAD_KB))
     words = [f"port={NFS_PORT}", f"mountport={MOUNT_PORT}", *option_words(asked)]

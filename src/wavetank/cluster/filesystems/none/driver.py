@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wavetank.cluster.filesystems.base import Site, mount_line, place_copies
+from wavetank.cluster.filesystems.base import FileSystemDriver, Site, mount_line, place_copies
 from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.options import Table, all_option_problems
 from wavetank.cluster.host import on_all
 from wavetank.cluster.spec import ClusterSpec
 
 
-class NoFileSystem:
+class NoFileSystem(FileSystemDriver):
     """Files on the local file system of each compute node."""
 
     kind = "none"

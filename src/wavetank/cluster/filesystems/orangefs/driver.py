@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from wavetank.cluster.filesystems.base import (
     ANSWER_TIMEOUT_S,
+    FileSystemDriver,
     Site,
-    mount_findings,
-    mount_line,
+    mounts,
     unmount_from,
     wait_until,
     write_content,
@@ -58,7 +58,7 @@ class FileLayout:
         return f"{self.distribution} {self.params}, {n} datafile{'s' if n > 1 else ''} on {', '.join(self.servers)}"
 
 
-class OrangeFS:
+class OrangeFS(FileSystemDriver):
     """Deploys OrangeFS."""
 
     kind = "orangefs"
@@ -112,10 +112,6 @@ class OrangeFS:
 
         on_all(_servers(site), start)
 
-    def mount_path(self, site: Site) -> str:
-        """As the specification says."""
-        return site.spec.file_system.mount
-
     def mount(self, site: Site) -> None:
         """Mount on all clients, and see that it answers."""
         mount_on = _mount_by_kernel if _by_kernel(site.spec) else _mount_by_fuse
@@ -146,8 +142,7 @@ class OrangeFS:
             "metadata servers": ", ".join(host.name for host in site.metadata_servers),
             "client": "Linux" if _by_kernel(site.spec) else "pvfs2fuse",
         }
-        for host in site.clients:
-            found[f"mount on {host.name}"] = mount_line(host, at) or "not mounted"
+        found |= mounts(site, at)
         for key, value in conf_values(site.servers[0].run(["cat", CONFIGURATION]).stdout).items():
             found[f"orangefs {key}"] = value
         found |= statfs_values(_ask(client, site, "pvfs2-statfs", "-m", at))
@@ -199,7 +194,6 @@ class OrangeFS:
 
     def health(self, site: Site) -> list[str]:
         """Servers that do not answer, mounts that are gone."""
-        at = self.mount_path(site)
 
         def look(host: Host) -> list[str]:
             try:
@@ -209,10 +203,7 @@ class OrangeFS:
             return []
 
         findings = [finding for found in on_all(_servers(site), look) for finding in found]
-        if findings:  # a mount would wait for it
-            return findings
-        of_clients = on_all(site.clients, lambda client: mount_findings(client, at))
-        return [finding for found in of_clients for finding in found]
+        return findings or super().health(site)  # a mount would wait for a server
 
     def remove(self, site: Site) -> None:
         """Unmount, end the servers, and delete what they kept."""
