@@ -11,19 +11,41 @@ from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
+    "time-above-posix",
+    "few-aggregators",
     "few-ranks",
+    "uneven-bytes",
+    "slow-ranks",
     "no-collective-calls",
     "interleaved-pieces",
+    "posix-without-mpiio",
     "same-bytes-by-many-ranks",
+    "repeated-reads",
+    "read-back",
     "many-small-files",
     "small-requests",
-    "unaligned-writes",
-    "random-reads",
+    "small-requests-below",
+    "c-streams",
+    "random-access",
+    "unaligned-requests",
     "metadata-only",
-    "many-metadata-calls",
+    "metadata-load",
     "flush-after-each-write",
-    "read-back",
+    "header-by-all-ranks",
+    "few-servers",
 ]
+
+Severity = Literal["critical", "warning", "note"]
+SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "note")
+
+CRITICAL_SHARE = 0.5
+"""Of the I/O time: what takes half of it decides how long the I/O takes."""
+
+WARNING_SHARE = 0.1
+"""Of the I/O time: mending less than a tenth is hardly seen. Below it a finding is a note."""
+
+IO_SHARES = {"critical": 0.1, "warning": 0.01}
+"""Of the run, that its I/O must take at least: what is half of 5 % of a run is not critical."""
 
 SMALL_REQUEST_BYTES = 64 * 1024
 """bytes: requests below this count as small: PVFS2's stripe unit in P16 table 4, and still OrangeFS's default."""
@@ -43,11 +65,42 @@ SHARE = 0.1
 RANDOM_SHARE = 0.2
 """Of the reads that jump back. Drishti: ``random_operations``."""
 
+LEAST_SECONDS = 1.0
+"""Of a rank: what takes less is not told of aggregators and of few metadata calls."""
+
+ABOVE_SHARE = 0.8
+"""Of the time in MPI-IO calls that no rank spends in POSIX calls: more is exchange and waiting, not storage. Two-phase
+I/O of a sound program has a third to a half of it."""
+
+RANKS_OF_AGGREGATOR = 16
+"""Ranks for each aggregator, from which on aggregators of one host are too few: its network serves them all."""
+
+UNEVEN = 2
+"""Times the mean over ranks, from which on a rank is told. Drishti: from 15 % between slowest and fastest on."""
+
+READ_AGAIN = 2
+"""Times a file's bytes are read, from which on that is told."""
+
+RANDOM_BYTES = 4 * 1024 * 1024
+"""bytes: larger requests take longer on any storage than finding their place does."""
+
+LEAST_JUMPS = 100
+"""Requests that jump back: fewer take less than a second on a disk that turns (some 10 ms each)."""
+
 LEAST_OPERATIONS = 1000
 """Fewer take less than about a second in all. Drishti: ``small_requests_absolute`` and its like."""
 
 LEAST_BYTES = 1024 * 1024
 """bytes: less is moved in a hundredth of a second by any disk."""
+
+HEADER_BYTES = 64 * 1024
+"""bytes that each rank reads of a file at most, where it is a header or a file of parameters."""
+
+HEADER_RANKS = 16
+"""Ranks from which on the same opens at one time are told."""
+
+HEADER_SHARE = 0.01
+"""Of the I/O time: less is not told."""
 
 LEAST_FILES = 100
 """Small files: fewer are opened, moved and closed in a tenth of a second (three calls of 0.5 ms each)."""
@@ -80,8 +133,11 @@ class Finding:
 
     Attributes:
         kind: of it.
+        severity: by the share of the I/O time that it is about.
         sentence: what it is, with its numbers.
         remedy: what the field does about it; None where it depends.
+        paste: a line for a hints file, a shell or the program; None where none fits.
+        share_of_time: of the application's I/O time, which it is about; None: not known.
         ph_ids: phases in which it is; empty: of calls beside them.
         n_operations: operations or calls that it is about, all ranks.
         moved_bytes: bytes that these operations move.
@@ -90,8 +146,11 @@ class Finding:
     """
 
     kind: Kind
+    severity: Severity
     sentence: str
     remedy: str | None
+    paste: str | None
+    share_of_time: float | None
     ph_ids: tuple[int, ...]
     n_operations: int
     moved_bytes: int

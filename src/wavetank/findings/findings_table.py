@@ -15,9 +15,12 @@ FINDINGS: Definition[Finding] = Definition(
     "findings",
     "What the I/O shows",
     (
+        Column("severity", "Severity", lambda i: i.severity),
         Column("kind", "Kind", lambda i: i.kind),
         Column("finding", "What", lambda i: i.sentence, wide=True),
         Column("remedy", "Remedy", lambda i: i.remedy, wide=True),
+        Column("paste", "Line to paste", lambda i: i.paste, wide=True),
+        Column("share_of_time", "Of the I/O time", lambda i: i.share_of_time, unit="share"),
         Column("phases", "Phases", lambda i: Cell(numbers_text(i.ph_ids) or DASH, list(i.ph_ids)), kind="list"),
         Column("n_operations", "Operations", lambda i: i.n_operations, kind="integer", help="or calls that move no data"),
         Column("moved_bytes", "Bytes", lambda i: i.moved_bytes, unit="B", help="that these operations move"),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from wavetank.findings.finding import Finding
-from wavetank.findings.requests import Source
+from wavetank.findings.requests import Io, Source, Tally
 
 _TOLD = 3  # kinds of calls
 
 
-def metadata_only(source: Source) -> tuple[Finding, ...]:
+def metadata_only(source: Source, io: Io) -> tuple[Finding, ...]:
     """That a metadata server alone decides how long the I/O takes; nothing where data is moved."""
     if source.phases or not source.metadata:
         return ()
@@ -34,7 +34,8 @@ def metadata_only(source: Source) -> tuple[Finding, ...]:
     )
     of_all = f", {made:,} of them change one directory that several ranks share" if made else ""
     return (
-        Finding(
+        io.finding(
+            Tally(counts.total(), 0, ()),
             kind="metadata-only",
             sentence=(
                 f"Metadata only: no data is moved by {counts.total():,} calls{of_all}. "
@@ -43,10 +44,8 @@ def metadata_only(source: Source) -> tuple[Finding, ...]:
             remedy="Give each rank a directory of its own: servers lock a directory while it is changed."
             if made
             else None,
-            ph_ids=(),
-            n_operations=counts.total(),
-            moved_bytes=0,
-            share_of_operations=None,
-            share_of_bytes=0.0,
+            paste="lfs setdirstripe -c 4 DIRECTORY" if made else None,
+            time_s=io.times.metadata_s or None,
+            of_data=False,
         ),
     )

@@ -1,29 +1,33 @@
-"""Findings on files and on calls that move no data: small files, opens and stats, flushes, reading back."""
+"""Findings on files and on calls that move no data: small files, opens and stats, headers, flushes."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 
 from wavetank.findings.finding import (
     CALLS_OF_A_FILE,
     FLUSHED_BYTES,
-    LEAST_BYTES,
+    HEADER_BYTES,
+    HEADER_RANKS,
+    HEADER_SHARE,
     LEAST_FILES,
     LEAST_FLUSHES,
     LEAST_OPERATIONS,
+    LEAST_SECONDS,
     SHARE,
     SMALL_REQUEST_BYTES,
     Finding,
     percent,
 )
-from wavetank.findings.requests import Io, Requests, tally
+from wavetank.findings.requests import Io, Requests, Tally, tally
 from wavetank.model.document.program import FileStep
 from wavetank.model.document.step_walks import flat
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import OpKind
-from wavetank.units import format_size
+from wavetank.units import format_duration, format_size
 
 _ASKS_SERVER = (OpKind.OPEN, OpKind.STAT, OpKind.NAMESPACE, OpKind.RESIZE)
 _OF_OPEN_FILE = {"fstat"}  # answered from the client's memory, mostly
@@ -52,6 +56,11 @@ def many_small_files(io: Io) -> tuple[tuple[Finding, ...], set[int]]:
         return (), set()
     found = tally([one for some in small.values() for one in some])
     of_bytes = io.share_of_bytes(found.moved_bytes)
+    times = io.times
+    calls = ""
+    if times.all_s and found.time_s is not None:
+        found = replace(found, time_s=found.time_s + times.metadata_s)
+        calls = f" Opens, stats and closes take {percent(times.metadata_s / times.all_s)} of the I/O time."
     return (
         io.finding(
             found,
@@ -59,53 +68,94 @@ def many_small_files(io: Io) -> tuple[tuple[Finding, ...], set[int]]:
             sentence=(
                 f"{n_small:,} of {io.n_files(of_file):,} files move less than {format_size(SMALL_REQUEST_BYTES)} each: "
                 f"{format_size(found.moved_bytes / n_small)} on average, {format_size(found.moved_bytes)} in all "
-                f"({percent(of_bytes)} of the bytes)."
+                f"({percent(of_bytes)} of the bytes).{calls}"
             ),
             remedy="Put them into one file of a container format: HDF5, NetCDF, ADIOS, SQLite, or an archive.",
+            paste="tar cf data.tar DIRECTORY",
         ),
     ), set(small)
 
 
-def many_metadata_calls(io: Io, told: Collection[int]) -> tuple[Finding, ...]:
-    """Opens, stats, renames ... that are many beside the bytes.
-
-    Args:
-        io: of the application.
-        told: file_ids of small files that are told already.
-    """
-    calls: Counter[str] = Counter()
-    files = set()
-    for step, times in file_calls(io):
-        op = OPS_BY_NAME.get(step.iop_type)
-        if (
-            op is not None
-            and op.kind in _ASKS_SERVER
-            and step.iop_type not in _OF_OPEN_FILE
-            and step.file_id not in told
-        ):
-            calls[step.iop_type] += times
-            files.add(step.file_id)
-    n = calls.total()
-    if n < LEAST_OPERATIONS or not io.weighs(n):
-        return ()
-    most = ", ".join(f"{count:,} {name}" for name, count in calls.most_common(3))
+def metadata_load(io: Io) -> tuple[Finding, ...]:
+    """Calls that move no data: by their share of the I/O time where times are known, else by their number beside the bytes."""
+    times = io.times
+    if times.all_s:
+        share = times.metadata_s / times.all_s
+        n, n_files = times.n_opens + times.n_stats, times.n_files
+        most = f"{times.n_opens:,} opens and {times.n_stats:,} stats"
+        few = n < LEAST_OPERATIONS and times.metadata_s < LEAST_SECONDS * io.n_ranks
+        if share < SHARE or few:
+            return ()
+        start = (
+            f"Calls that move no data take {percent(share)} of the I/O time ({format_duration(times.metadata_s)} of "
+            f"{format_duration(times.all_s)} over all ranks): {most} on {n_files:,} files, "
+            f"{n / max(n_files, 1):.1f} a file"
+        )
+    else:
+        calls: Counter[str] = Counter()
+        files = set()
+        for step, number in file_calls(io):
+            op = OPS_BY_NAME.get(step.iop_type)
+            asks = op is not None and op.kind in _ASKS_SERVER
+            if asks and step.iop_type not in _OF_OPEN_FILE:
+                calls[step.iop_type] += number
+                files.add(step.file_id)
+        n, n_files = calls.total(), io.n_files(files)
+        if n < LEAST_OPERATIONS or not io.weighs(n):
+            return ()
+        most = ", ".join(f"{count:,} {name}" for name, count in calls.most_common(3))
+        start = f"{n:,} calls ask for names and attributes of {n_files:,} files ({most})"
     beside = (
-        f"one for each {format_size(io.moved_bytes / n)} that are moved"
+        f"one call for each {format_size(io.moved_bytes / n)} that are moved"
         if io.moved_bytes
         else "no data is moved"
     )
     return (
-        Finding(
-            kind="many-metadata-calls",
+        io.finding(
+            Tally(n, 0, ()),
+            kind="metadata-load",
+            sentence=f"{start}; {beside}.",
+            remedy="Open a file once and keep it open; ask for attributes once, by one rank; put many small files into one.",
+            paste="H5Pset_all_coll_metadata_ops(fapl, 1)"
+            if _by_hdf5(io)
+            else "MPI_Bcast(&status, sizeof status, MPI_BYTE, 0, comm)",
+            time_s=times.metadata_s or None,
+            of_data=False,
+        ),
+    )
+
+
+def _by_hdf5(io: Io) -> bool:
+    return any(file.name.endswith((".h5", ".hdf5", ".nc", ".nc4")) for file in io.times.files)
+
+
+def headers(io: Io) -> tuple[Finding, ...]:
+    """Files that all ranks open to read little of it."""
+    some = [
+        file
+        for file in io.times.files
+        if file.n_ranks == io.n_ranks >= HEADER_RANKS
+        and 0 < file.moved < HEADER_BYTES * file.n_ranks
+        and file.level == "posix"
+        and not file.write_s
+    ]
+    time_s = sum(file.time_s for file in some)
+    if not io.time_s or time_s < HEADER_SHARE * io.time_s:
+        return ()
+    names = ", ".join(file.name.rpartition("/")[2] for file in some[:3])
+    moved = sum(file.moved for file in some)
+    return (
+        io.finding(
+            Tally(sum(file.n_operations for file in some), moved, ()),
+            kind="header-by-all-ranks",
             sentence=(
-                f"{n:,} calls ask for names and attributes of {io.n_files(files):,} files ({most}): {beside}."
+                f"All {io.n_ranks:,} ranks open {names} and read {format_size(moved / io.n_ranks)} of it each: "
+                f"{format_duration(time_s)} over all ranks."
             ),
-            remedy="Open a file once and keep it open; ask for attributes once, by one rank.",
-            ph_ids=(),
-            n_operations=n,
-            moved_bytes=0,
-            share_of_operations=None,
-            share_of_bytes=0.0,
+            remedy="Let one rank read it and broadcast it.",
+            paste="MPI_Bcast(buffer, size, MPI_BYTE, 0, MPI_COMM_WORLD)",
+            time_s=time_s,
+            of_data=False,
         ),
     )
 
@@ -140,7 +190,8 @@ def flushes(io: Io) -> tuple[Finding, ...]:
         return ()
     found = tally(some)
     return (
-        Finding(
+        io.finding(
+            found,
             kind="flush-after-each-write",
             sentence=(
                 f"{n:,} flushes (fsync and its like) come with {found.n_operations:,} writes: one for each "
@@ -148,38 +199,7 @@ def flushes(io: Io) -> tuple[Finding, ...]:
                 f"{percent(io.share_of_bytes(found.moved_bytes))} of all bytes."
             ),
             remedy="Flush once where the file must be safe, at its end or at a checkpoint, not after each write.",
-            ph_ids=found.ph_ids,
-            n_operations=n,
-            moved_bytes=found.moved_bytes,
-            share_of_operations=None,
-            share_of_bytes=io.share_of_bytes(found.moved_bytes),
-        ),
-    )
-
-
-def read_back(io: Io) -> tuple[Finding, ...]:
-    """Files that the run writes first and reads afterwards."""
-    of_file: dict[int, list[Requests]] = defaultdict(list)
-    for one in sorted(io.requests, key=lambda one: one.phase.ph_id):
-        of_file[one.phase.file_id].append(one)
-    read: list[Requests] = []
-    for requests in of_file.values():
-        first = requests[0].phase.ph_id
-        if all(one.writes for one in requests if one.phase.ph_id == first):
-            read += [one for one in requests if not one.writes]
-    found = tally(read)
-    total = sum(one.moved_bytes for one in io.requests if not one.writes)
-    if found.moved_bytes < max(LEAST_BYTES, SHARE * io.moved_bytes):
-        return ()
-    files = io.n_files({one.phase.file_id for one in read})
-    return (
-        io.finding(
-            found,
-            kind="read-back",
-            sentence=(
-                f"{format_size(found.moved_bytes)} are read from {'a file' if files == 1 else f'{files:,} files'} that the "
-                f"run wrote before: {percent(found.moved_bytes / total)} of all that is read. Page caches may answer."
-            ),
-            remedy="Keep it in memory, or on storage of the node itself where the rank that wrote it reads it.",
+            paste="fsync(fd); close(fd);",
+            of_data=False,
         ),
     )

@@ -1,30 +1,25 @@
-"""Findings on who does the I/O: few ranks, many ranks without collective calls, the same bytes by many ranks."""
+"""Findings on who does the I/O: few ranks, ranks that move more bytes, ranks that take longer."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from wavetank.findings.finding import (
     CARRIER_SHARE,
-    GATHERED_BYTES,
     LEAST_BYTES,
-    LEAST_OPERATIONS,
     MANY_RANKS,
     MOST_CARRIERS,
     SHARE,
-    SMALL_REQUEST_BYTES,
+    UNEVEN,
     Finding,
     percent,
 )
-from wavetank.findings.requests import Io, Requests, by_file, tally
-from wavetank.trace.schema import Int64Array
-from wavetank.units import format_size
+from wavetank.findings.requests import Io, Requests, Tally, tally
+from wavetank.units import format_duration, format_size
 
-Level = Literal["posix", "mpiio"]
 _WAYS = ((False, "read"), (True, "write"))
 
 
@@ -88,6 +83,7 @@ def _few(io: Io, verb: str, carriers: tuple[int, ...], some: list[Requests]) -> 
             "More data servers help only as far as these ranks keep them busy. Let each rank move its own part, "
             "by collective MPI-IO or a library on it (HDF5, PnetCDF)."
         ),
+        paste="romio_cb_write=enable" if verb == "write" else "romio_cb_read=enable",
     )
 
 
@@ -100,149 +96,72 @@ def users(io: Io, is_write: bool) -> dict[int, set[int]]:
     return found
 
 
-def without_collective_calls(io: Io) -> tuple[tuple[Finding, ...], set[int]]:
-    """Small pieces of one file that many ranks move by independent calls; and the ``id`` of these requests.
+def uneven_ranks(io: Io, told: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Ranks for which the others wait: because they move more bytes, or although they move no more.
 
-    Pieces that lie between those of other ranks are told by themselves. What all ranks read alike is not
-    told here.
+    Args:
+        io: of the application.
+        told: findings on few ranks, which explain both.
     """
-    pieces: dict[tuple[bool, bool, Level], list[Requests]] = defaultdict(list)
-    told: set[int] = set()
-    findings = []
-    for is_write, _ in _WAYS:
-        many = {
-            file_id for file_id, ranks in users(io, is_write).items() if len(ranks) >= MANY_RANKS
-        }
-        some = [
-            one
-            for one in io.requests
-            if one.writes == is_write and one.phase.file_id in many and _is_independent(one)
-        ]
-        of_file: dict[int, list[Requests]] = defaultdict(list)
-        for one in some:
-            of_file[one.phase.file_id].append(one)
-        for joined in by_file(some):
-            mean = _mean_piece(joined)
-            if mean < GATHERED_BYTES:
-                file_id, level = joined.phase.file_id, joined.phase.level
-                between = mean < SMALL_REQUEST_BYTES and _interleaved(joined)
-                pieces[between, is_write, level] += of_file[file_id]
-    for (between, is_write, level), some in pieces.items():
-        n_pieces = sum(
-            int((one.count * np.maximum(one.size // np.maximum(one.piece, 1), 1)).sum())
-            for one in some
-        )
-        if n_pieces < LEAST_OPERATIONS or not io.weighs(n_pieces):
-            continue
-        told.update(id(one) for one in some)
-        findings.append(_no_collectives(io, some, n_pieces, between, is_write, level))
-    return tuple(findings), told
-
-
-def _is_independent(one: Requests) -> bool:
-    """Whether it is known that requests are not collective, and that ranks do not all read the same."""
-    return (
-        not one.collective
-        and not one.phase.collective_unknown
-        and one.offsets_known
-        and not _all_alike(one)
-    )
-
-
-def _mean_piece(one: Requests) -> float:
-    """Bytes that lie together, on average over the operations."""
-    return float((one.piece * one.count).sum() / max(one.n_operations, 1))
-
-
-def _interleaved(one: Requests) -> bool:
-    """Whether a rank's next piece does not follow on its last one, most of the times."""
-    if bool((one.piece < one.size).any()):
-        return True
-    steps = one.steps
-    return int(steps.n[steps.step > steps.size].sum()) > int(steps.n.sum()) / 2
-
-
-def _all_alike(one: Requests) -> bool:
-    """Whether all ranks of a phase move the same bytes of the file."""
-    return not one.writes and len(_distinct(one)) < len(set(one.rank.tolist()))
-
-
-def _distinct(one: Requests) -> dict[tuple[bytes, ...], int]:
-    """Bytes that a rank moves, by where it does; ranks that do the same are one."""
-    bounds = np.flatnonzero(np.diff(one.rank, prepend=-1))
-    found = {}
-    for first, stop in zip(bounds.tolist(), [*bounds[1:].tolist(), len(one.rank)], strict=True):
-        columns: list[Int64Array] = [
-            getattr(one, name)[first:stop] for name in ("count", "size", "offset", "disp")
-        ]
-        found[tuple(np.ascontiguousarray(c).tobytes() for c in columns)] = int(
-            one.moved[first:stop].sum()
-        )
-    return found
-
-
-def _no_collectives(
-    io: Io, some: list[Requests], n_pieces: int, between: bool, is_write: bool, level: Level
-) -> Finding:
-    found = tally(some)
-    ranks = {rank for one in some for rank in one.phase.ph_processid}
-    files = {one.phase.file_id for one in some}
-    mean = sum(one.moved_bytes for one in some) / n_pieces
-    verb = "write" if is_write else "read"
-    where = "one file" if len(files) == 1 else f"{len(files)} shared files"
-    calls = "independent MPI-IO calls" if level == "mpiio" else "POSIX calls"
-    lie = ", which lie between those of other ranks" if between else ""
-    of_bytes = io.share_of_bytes(found.moved_bytes)
-    return io.finding(
-        found,
-        kind="interleaved-pieces" if between else "no-collective-calls",
-        sentence=(
-            f"{len(ranks)} ranks {verb} {where} by {calls} in {n_pieces:,} pieces of {format_size(mean)} on "
-            f"average{lie}. These are {format_size(found.moved_bytes)}, {percent(of_bytes)} of all bytes."
-        ),
-        remedy=_remedy(verb, between),
-    )
-
-
-def _remedy(verb: str, between: bool) -> str:
-    # ROMIO's default for romio_cb_* is "automatic": it gathers where the ranks' pieces of one call interleave.
-    if between:
-        return (
-            f"Collective calls (MPI_File_{verb}_all) gather them into large requests of few ranks (collective "
-            f"buffering, romio_cb_{verb}); where calls cannot be collective, data sieving (romio_ds_{verb}) helps."
-        )
-    return (
-        f"Larger pieces, or collective calls (MPI_File_{verb}_all) with romio_cb_{verb} = enable: by default ROMIO "
-        "gathers only pieces that lie between those of other ranks."
-    )
-
-
-def same_bytes(io: Io) -> tuple[Finding, ...]:
-    """Files that many ranks read, each all the same bytes."""
-    some, n_twice = [], 0
-    for one in io.requests:
-        if one.writes or not one.offsets_known or one.phase.ph_np < MANY_RANKS or one.collective:
-            continue
-        if one.phase.file_id in io.several:
-            continue  # the same offsets of different files
-        twice = one.moved_bytes - sum(_distinct(one).values())
-        # At least half of the ranks read what another one reads.
-        if twice * 2 >= one.moved_bytes:
-            some.append(one)
-            n_twice += twice
-    found = tally(some)
-    if n_twice < max(LEAST_BYTES, SHARE * io.moved_bytes):
+    if io.n_ranks < MANY_RANKS or told:
         return ()
-    ranks = {rank for one in some for rank in one.phase.ph_processid}
+    return _uneven_bytes(io) or _slow_ranks(io)
+
+
+def _uneven_bytes(io: Io) -> tuple[Finding, ...]:
+    moved = {rank: size for rank, size in _by_rank(io.requests).items() if size}
+    if not moved or any(one.phase.collective_unknown for one in io.requests):
+        return ()
+    mean = sum(moved.values()) / len(moved)
+    rank = max(moved, key=lambda one: (moved[one], -one))
+    if moved[rank] < UNEVEN * mean or moved[rank] - mean < LEAST_BYTES:
+        return ()
     return (
         io.finding(
-            found,
-            kind="same-bytes-by-many-ranks",
+            Tally(io.n_operations, moved[rank], ()),
+            kind="uneven-bytes",
             sentence=(
-                f"{len(ranks)} ranks read the same bytes: {format_size(found.moved_bytes)} are read, of which "
-                f"{format_size(found.moved_bytes - n_twice)} differ. These are "
-                f"{percent(io.share_of_bytes(found.moved_bytes))} of all bytes."
+                f"Rank {rank} moves {format_size(moved[rank])}, {moved[rank] / mean:.1f} times the mean of the "
+                f"{len(moved):,} ranks that do I/O ({format_size(mean)})."
             ),
-            remedy="Let one rank read and broadcast (MPI_Bcast), or all read by MPI_File_read_all.",
+            remedy="Divide the data evenly, or let collective calls spread it over aggregators.",
+            paste="romio_cb_write=enable",
+            time_s=_waited_s(io),
         ),
     )
+
+
+def _slow_ranks(io: Io) -> tuple[Finding, ...]:
+    """Of the run, or of its file that took longest: a rank's time is a multiple of the mean."""
+    spread = io.times.spread
+    if spread is None:
+        return ()
+    moved = _by_rank(io.requests)
+    own, mean = moved.get(spread.most_rank, 0), sum(moved.values()) / io.n_ranks
+    more = max(own / mean, 1.0) if mean else 1.0  # it has so much more to do
+    if spread.most_s < UNEVEN * more * spread.mean_s:
+        return ()
+    file = next((one for one in io.times.files if one.slowest_rank == spread.most_rank), None)
+    where = "" if file is None else f", most of it on {file.name.rpartition('/')[2]}"
+    return (
+        io.finding(
+            Tally(io.n_operations, 0, ()),
+            kind="slow-ranks",
+            sentence=(
+                f"Rank {spread.most_rank} spends {format_duration(spread.most_s)} at I/O calls, the mean of "
+                f"{io.n_ranks:,} ranks is {format_duration(spread.mean_s)}, the least "
+                f"{format_duration(spread.least_s)}{where}. It moves {format_size(own)}, the mean is {format_size(mean)}."
+            ),
+            remedy="Look for a slow node or server: run again with the ranks in another order, and spread files over servers.",
+            paste="lfs setstripe -c -1 DIRECTORY",
+            time_s=_waited_s(io),
+        ),
+    )
+
+
+def _waited_s(io: Io) -> float | None:
+    """Of the I/O time what the slowest rank is beyond the mean: the others wait for it."""
+    spread = io.times.spread
+    if spread is None or io.time_s is None or not spread.most_s:
+        return None
+    return io.time_s * (1 - spread.mean_s / spread.most_s)

@@ -1,4 +1,4 @@
-"""Findings on requests alone: small ones, unaligned writes to shared files, reads that jump."""
+"""Findings on requests alone: small ones, those of C streams, and those at random places."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from wavetank.findings.finding import (
-    GATHERED_BYTES,
+    LEAST_BYTES,
+    LEAST_JUMPS,
     LEAST_OPERATIONS,
-    MANY_RANKS,
-    PAGE_BYTES,
+    RANDOM_BYTES,
     RANDOM_SHARE,
     SHARE,
     SMALL_REQUEST_BYTES,
     Finding,
     percent,
 )
-from wavetank.findings.requests import Io, Requests, by_file, tally
-from wavetank.trace.schema import Int64Array
+from wavetank.findings.requests import Io, Requests, Tally, by_file, tally
 from wavetank.units import format_size
 
 
@@ -38,7 +37,8 @@ def small_requests(io: Io, told: Collection[int]) -> tuple[Finding, ...]:
     of_operations = io.share_of_operations(found.n_operations)
     of_bytes = io.share_of_bytes(found.moved_bytes)
     return (
-        Finding(
+        io.finding(
+            found,
             kind="small-requests",
             sentence=(
                 f"{found.n_operations:,} requests are below {format_size(SMALL_REQUEST_BYTES)}: "
@@ -46,11 +46,42 @@ def small_requests(io: Io, told: Collection[int]) -> tuple[Finding, ...]:
                 f"({format_size(found.moved_bytes)}). The most frequent size is {usual:,} B ({n_usual:,} times)."
             ),
             remedy="Larger buffers in the program, or in the library that reads and writes for it, make fewer requests.",
-            ph_ids=found.ph_ids,
-            n_operations=found.n_operations,
-            moved_bytes=found.moved_bytes,
-            share_of_operations=of_operations,
-            share_of_bytes=of_bytes,
+            paste="setvbuf(file, NULL, _IOFBF, 4 << 20)",
+        ),
+    )
+
+
+def small_requests_below(io: Io) -> tuple[Finding, ...]:
+    """Small POSIX requests that the MPI library makes of larger MPI-IO calls."""
+    some = [
+        file
+        for file in io.times.files
+        if file.level == "mpiio"
+        and file.n_posix >= max(LEAST_OPERATIONS, 2 * file.n_operations)
+        and file.moved < SMALL_REQUEST_BYTES * file.n_posix
+    ]
+    if not some:
+        return ()
+    n, moved = sum(file.n_posix for file in some), sum(file.moved for file in some)
+    n_calls = sum(file.n_operations for file in some)
+    name = some[0].name.rpartition("/")[2]
+    return (
+        io.finding(
+            Tally(n, moved, ()),
+            kind="small-requests-below",
+            sentence=(
+                f"The MPI library makes {n:,} POSIX requests of {n_calls:,} MPI-IO calls on {name}"
+                f"{f' and {len(some) - 1} more files' if len(some) > 1 else ''}: {format_size(moved / n)} each on average."
+            ),
+            remedy=(
+                "Let each call move contiguous bytes (chunks of HDF5 and netCDF as the ranks divide the data), or let collective "
+                "buffering gather them."
+            ),
+            paste="romio_cb_write=enable"
+            if some[0].write_s >= some[0].read_s
+            else "romio_cb_read=enable",
+            time_s=sum(file.time_s for file in some),
+            of_data=False,
         ),
     )
 
@@ -67,102 +98,78 @@ def _usual_size(requests: Sequence[Requests]) -> tuple[int, int]:
     return int(values[most]), int(totals[most])
 
 
-def random_reads(io: Io) -> tuple[Finding, ...]:
-    """Reads that start before the rank's read before them: caches cannot read ahead.
+def c_streams(io: Io) -> tuple[Finding, ...]:
+    """Bytes that go through C streams, whose buffers have a few KiB."""
+    times = io.times
+    if times.streamed < max(LEAST_BYTES, SHARE * times.moved):
+        return ()
+    some = [file for file in times.files if file.streams]
+    n = sum(file.n_operations for file in some)
+    return (
+        io.finding(
+            Tally(n, times.streamed, ()),
+            kind="c-streams",
+            sentence=(
+                f"C streams (fread, fwrite, fprintf) move {format_size(times.streamed)}, "
+                f"{percent(times.streamed / times.moved)} of the bytes, in {n:,} calls of "
+                f"{format_size(times.streamed / max(n, 1))} on average."
+            ),
+            remedy="Use read and write, or MPI-IO, for large data; or give the stream a larger buffer.",
+            paste="setvbuf(file, NULL, _IOFBF, 4 << 20)",
+            time_s=sum(file.time_s for file in some),
+            of_data=False,
+        ),
+    )
 
-    Of reads at random places half do so. Reads of the same place again do not count.
+
+def random_access(io: Io) -> tuple[Finding, ...]:
+    """Requests that start before the rank's request before them: nothing can read ahead, or gather them.
+
+    Of requests at random places half do so. The same place again does not count.
     """
-    reads = [
+    return tuple(each for is_write in (False, True) for each in _random(io, is_write=is_write))
+
+
+def _random(io: Io, *, is_write: bool) -> tuple[Finding, ...]:
+    some = [
         one
         for one in io.requests
-        if not one.writes
+        if one.writes == is_write
         and one.offsets_known
         and not one.collective
         and one.phase.file_id not in io.several  # each begins at its start
     ]
     jumping = {}
-    for one in by_file(reads):
-        back = (one.steps.step < 0) & (one.steps.size < GATHERED_BYTES)
-        if back.any():
-            jumping[one.phase.file_id] = int(one.steps.n[back].sum())
+    for one in by_file(some):
+        back = (one.steps.step < 0) & (one.steps.size < RANDOM_BYTES)
+        n = int(one.steps.n[back].sum())
+        if n >= RANDOM_SHARE * one.n_operations:
+            jumping[one.phase.file_id] = n
     n_back = sum(jumping.values())
-    found = tally([one for one in reads if one.phase.file_id in jumping])
-    if n_back < LEAST_OPERATIONS or not io.weighs(n_back):
-        return ()
-    if n_back < RANDOM_SHARE * found.n_operations:
+    found = tally([one for one in some if one.phase.file_id in jumping])
+    if n_back < LEAST_JUMPS or (
+        found.moved_bytes < SHARE * io.moved_bytes and not io.weighs(n_back)
+    ):
         return ()
     mean = found.moved_bytes / found.n_operations
+    verb = "write" if is_write else "read"
     return (
         io.finding(
             found,
-            kind="random-reads",
+            kind="random-access",
             sentence=(
-                f"{n_back:,} of {found.n_operations:,} reads ({percent(n_back / found.n_operations)}) start before "
-                f"the one before them; a read moves {format_size(mean)} on average. They are "
+                f"{n_back:,} of {found.n_operations:,} {verb}s ({percent(n_back / found.n_operations)}) start before "
+                f"the one before them; a {verb} moves {format_size(mean)} on average. They are "
                 f"{percent(io.share_of_bytes(found.moved_bytes))} of all bytes."
             ),
-            remedy="Reading ahead does not help: sort the requests by their place, read larger blocks, or keep the file in memory.",
-        ),
-    )
-
-
-def unaligned_writes(io: Io, writers: dict[int, set[int]]) -> tuple[Finding, ...]:
-    """Larger writes of several ranks to one file that begin within a page.
-
-    Args:
-        io: of the application.
-        writers: ranks that write each file, by file_id.
-    """
-    some = [
-        one
-        for one in io.requests
-        if one.writes
-        and one.offsets_known
-        and not one.collective
-        and len(writers.get(one.phase.file_id, ())) >= MANY_RANKS
-    ]
-    large = [one.size >= SMALL_REQUEST_BYTES for one in some]
-    n_off = sum(
-        int((one.count - _aligned(one))[which].sum())
-        for one, which in zip(some, large, strict=True)
-    )
-    found = tally(
-        some, [which & (_aligned(one) < one.count) for one, which in zip(some, large, strict=True)]
-    )
-    of_operations = io.share_of_operations(n_off)
-    if n_off < LEAST_OPERATIONS or max(of_operations, io.share_of_bytes(found.moved_bytes)) < SHARE:
-        return ()
-    return (
-        Finding(
-            kind="unaligned-writes",
-            sentence=(
-                f"{n_off:,} writes of {format_size(SMALL_REQUEST_BYTES)} or more to shared files do not begin at a "
-                f"multiple of {PAGE_BYTES} B: {percent(of_operations)} of the operations. Where two ranks' regions "
-                "meet, both write a part of one page."
+            remedy=(
+                "Sort the requests by their place, or gather them by collective calls."
+                if is_write
+                else "Reading ahead does not help: sort the requests by their place, read larger blocks, or keep the file in "
+                "memory. For a training loader shuffle within blocks that are read whole."
             ),
-            remedy="Align each rank's region to the file system's stripe (HDF5: H5Pset_alignment, PnetCDF: nc_var_align_size).",
-            ph_ids=found.ph_ids,
-            n_operations=n_off,
-            moved_bytes=found.moved_bytes,
-            share_of_operations=of_operations,
-            share_of_bytes=io.share_of_bytes(found.moved_bytes),
+            paste=f"romio_cb_{verb}=enable"
+            if any(one.phase.level == "mpiio" for one in some)
+            else "posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM)",
         ),
     )
-
-
-def _aligned(one: Requests) -> Int64Array:
-    """How many operations of each run begin at a multiple of a page: offset + i*disp = 0 mod 4096."""
-    disp = np.where(one.count > 1, one.disp, 0) % PAGE_BYTES
-    first = one.offset % PAGE_BYTES
-    common = np.where(
-        disp == 0, PAGE_BYTES, disp & -disp
-    )  # the greatest common divisor: a power of two
-    period = PAGE_BYTES // common
-    odd = np.where(disp == 0, 1, disp // common)
-    inverse = odd.copy()
-    for _ in range(4):  # Newton's iteration: 3, 6, 12 bits of the inverse modulo a power of two
-        inverse = (inverse * (2 - odd * inverse)) % PAGE_BYTES
-    start = (-(first // common) * inverse) % period  # the first such i
-    hits = np.where(start < one.count, (one.count - start + period - 1) // period, 0)
-    found: Int64Array = np.where(first % common == 0, hits, 0)
-    return found

@@ -14,12 +14,23 @@ from typing import Protocol
 
 import numpy as np
 
-from wavetank.findings.finding import REQUEST_COST_BYTES, SHARE, Finding, Kind
+from wavetank.findings.finding import (
+    CRITICAL_SHARE,
+    IO_SHARES,
+    REQUEST_COST_BYTES,
+    SEVERITIES,
+    SHARE,
+    WARNING_SHARE,
+    Finding,
+    Kind,
+    Severity,
+)
 from wavetank.model.document.metadata import MetadataPhase
 from wavetank.model.document.model import View
 from wavetank.model.document.offsets import is_contiguous
 from wavetank.model.document.phase import Phase, writes
 from wavetank.model.document.program import ProcessStep, Program, Step
+from wavetank.model.document.run_times import RunTimes
 from wavetank.model.document.step_walks import plain_steps
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import BoolArray, FileView, Int64Array
@@ -65,6 +76,10 @@ class Source(Protocol):
         """Of MPI files."""
 
     @property
+    def run_times(self) -> RunTimes:
+        """Of the traced run."""
+
+    @property
     def communicators(self) -> tuple[tuple[int, ...], ...]:
         """MPI_COMM_WORLD ranks of each."""
 
@@ -105,6 +120,14 @@ class Requests:
         return int(self.moved.sum())
 
     @property
+    def time_s(self) -> float | None:
+        """Summed over ranks: the phase's, by its share of the phase's operations; None where it is not known."""
+        phase = self.phase
+        if phase.io_time_s is None:
+            return None
+        return phase.io_time_s / len(phase.pattern)
+
+    @property
     def reach_bytes(self) -> int:
         """Highest offset + 1 that is touched; 0 where offsets are not known."""
         if not self.offsets_known:
@@ -131,6 +154,7 @@ class Tally:
     n_operations: int
     moved_bytes: int
     ph_ids: tuple[int, ...]
+    time_s: float | None = None  # summed over ranks; None: not known
 
 
 @dataclass(frozen=True)
@@ -140,29 +164,77 @@ class Io:
     n_ranks: int  # of its parallel program; 1 for a serial one
     requests: tuple[Requests, ...]
     programs: tuple[Program, ...]
+    times: RunTimes
+    time_s: float | None  # in all I/O calls of the application, summed over ranks
     several: Mapping[int, int]  # file_id -> files that it stands for, where these are several
     n_operations: int
     moved_bytes: int
 
     def share_of_bytes(self, moved_bytes: int) -> float:
         """Of all that the application moves."""
-        return moved_bytes / self.moved_bytes if self.moved_bytes else 0.0
+        return min(moved_bytes / self.moved_bytes, 1.0) if self.moved_bytes else 0.0
 
     def share_of_operations(self, n_operations: int) -> float:
         """Of all its data operations."""
         return n_operations / self.n_operations if self.n_operations else 0.0
 
-    def finding(self, of: Tally, kind: Kind, sentence: str, remedy: str | None) -> Finding:
-        """A finding on counted operations, with their shares."""
+    def finding(
+        self,
+        of: Tally,
+        kind: Kind,
+        sentence: str,
+        remedy: str | None,
+        *,
+        paste: str | None = None,
+        time_s: float | None = None,
+        most: Severity = "critical",
+        of_data: bool = True,
+    ) -> Finding:
+        """A finding on counted operations, with their shares.
+
+        Args:
+            of: the operations.
+            kind: of the finding.
+            sentence: what it is, with its numbers.
+            remedy: what is done about it.
+            paste: a line of it.
+            time_s: that it is about, summed over ranks; that of the operations where it is None.
+            most: severity that it has at most.
+            of_data: whether these are data operations, and not calls beside them.
+        """
+        found_s = of.time_s if time_s is None else time_s
+        share = None if found_s is None or not self.time_s else min(found_s / self.time_s, 1.0)
+        weight = max(self.share_of_bytes(of.moved_bytes), self.share_of_weight(of.n_operations))
         return Finding(
             kind=kind,
+            severity=self.severity(weight if share is None else share, most),
             sentence=sentence,
             remedy=remedy,
+            paste=paste,
+            share_of_time=share,
             ph_ids=of.ph_ids,
             n_operations=of.n_operations,
             moved_bytes=of.moved_bytes,
-            share_of_operations=self.share_of_operations(of.n_operations),
+            share_of_operations=self.share_of_operations(of.n_operations) if of_data else None,
             share_of_bytes=self.share_of_bytes(of.moved_bytes),
+        )
+
+    def severity(self, share: float, most: Severity = "critical") -> Severity:
+        """Of what takes this share of the I/O time."""
+        percent = self.times.io_percent
+        of_run = 1.0 if percent is None else percent / 100
+        reached: Severity = "note"
+        if share >= CRITICAL_SHARE and of_run >= IO_SHARES["critical"]:
+            reached = "critical"
+        elif share >= WARNING_SHARE and of_run >= IO_SHARES["warning"]:
+            reached = "warning"
+        return max(reached, most, key=SEVERITIES.index)
+
+    def share_of_weight(self, n_calls: int) -> float:
+        """What so many calls weigh beside all operations and the bytes that these move."""
+        weighed = n_calls * REQUEST_COST_BYTES
+        return weighed / max(
+            self.moved_bytes + max(n_calls, self.n_operations) * REQUEST_COST_BYTES, 1
         )
 
     def n_files(self, file_ids: Iterable[int]) -> int:
@@ -189,10 +261,21 @@ def io_of(source: Source) -> Io:
         n_ranks=_n_parallel(source),
         requests=found,
         programs=source.programs,
+        times=source.run_times,
+        time_s=_time_s(source.run_times, found),
         several={file.file_id: file.n_files for file in source.files if file.n_files > 1},
         n_operations=sum(one.n_operations for one in found),
         moved_bytes=sum(one.moved_bytes for one in found),
     )
+
+
+def _time_s(times: RunTimes, requests: Sequence[Requests]) -> float | None:
+    """As it was measured; else that of the data operations, where all are timed."""
+    data = [one.time_s for one in requests]
+    known = sum(time_s for time_s in data if time_s is not None)
+    if times.all_s:
+        return max(times.all_s, known)
+    return None if None in data else known or None
 
 
 def tally(requests: Sequence[Requests], chosen: Sequence[BoolArray] | None = None) -> Tally:
@@ -200,10 +283,17 @@ def tally(requests: Sequence[Requests], chosen: Sequence[BoolArray] | None = Non
     if chosen is None:
         chosen = [np.ones(len(one.count), dtype=bool) for one in requests]
     pairs = [(one, which) for one, which in zip(requests, chosen, strict=True) if which.any()]
+    times = [
+        None
+        if one.time_s is None
+        else one.time_s * int(one.count[which].sum()) / max(one.n_operations, 1)
+        for one, which in pairs
+    ]
     return Tally(
         sum(int(one.count[which].sum()) for one, which in pairs),
         sum(int(one.moved[which].sum()) for one, which in pairs),
         tuple(sorted({one.phase.ph_id for one, _ in pairs})),
+        None if None in times else sum(time_s for time_s in times if time_s is not None),
     )
 
 

@@ -44,10 +44,11 @@ from wavetank.model.phases.series import find_series
 from wavetank.model.programs.rank_programs import make_programs
 from wavetank.model.rules import Rules
 from wavetank.model.summary.file_table import make_files
+from wavetank.model.summary.file_times import times_of_counters, times_of_rows, with_aggregators
 from wavetank.model.summary.level_relations import relate_levels
 from wavetank.model.summary.library_calls import library_calls
 from wavetank.model.summary.requirements import make_requirements
-from wavetank.model.summary.run_times import IdleTimes, find_idle, run_times_of_rows
+from wavetank.model.summary.run_times import IdleTimes, find_idle
 from wavetank.model.summary.timeline import make_timeline
 from wavetank.model.summary.warnings import nothing_to_model, shortcomings
 from wavetank.notes import notes_of
@@ -79,6 +80,7 @@ def extract_model(
         ModelError: the trace has no operations on files at the levels asked for, or holds what cannot be.
     """
     rules = rules or Rules()
+    counted = times_of_counters(trace) if trace.counters else None
     with without_collection(), doing("making the model", 4, "steps") as making:
         run = _compressed(trace, rules, ops)
         making.at(1)
@@ -94,13 +96,19 @@ def extract_model(
             if made is not None:
                 model = extract_model(made.trace, provenance, rules, ops, name)
                 return model.model_copy(
-                    update={"approximation": approximation_of(made, model.files)}
+                    update={
+                        "approximation": approximation_of(made, model.files),
+                        "run_times": counted or model.run_times,
+                    }
                 )
         found = _phases(run, activity, rules)
         making.at(3)
         if not found.phases and not found.metadata:
             raise ModelError(nothing_to_model(run.trace, rules))
-        return _model(run, activity, found, rules, name, provenance)
+        model = _model(run, activity, found, rules, name, provenance)
+        if counted is None:
+            return model
+        return model.model_copy(update={"run_times": with_aggregators(counted, model.run_times)})
 
 
 def _levels(rules: Rules) -> tuple[int, ...]:
@@ -256,7 +264,7 @@ def _model(
         app_nfiles=sum(file.n_files for file in files if file.n_operations > 0),
         app_st=sum(phase.ph_weight for phase in own),
         elapsed_s=trace.elapsed_s,
-        run_times=run_times_of_rows(rows, trace.elapsed_s),
+        run_times=times_of_rows(rows, trace),
         boundaries=rules.boundaries(),
         thresholds=rules.thresholds,
         requirements=make_requirements(files, own, activity.parts, ph_id, found.times, app_np),

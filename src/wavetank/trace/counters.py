@@ -73,6 +73,12 @@ class FileCounters:
     variance_bytes: float | None = None
     slowest_rank: int | None = None
     slowest_bytes: int | None = None
+    slowest_s: float | None = None  # in all calls
+    fastest_s: float | None = None
+    n_unaligned: int | None = (
+        None  # operations that start at no multiple of ``alignment``; None: not counted
+    )
+    alignment: int | None = None  # bytes: the file system's block
 
     @property
     def moved(self) -> int:

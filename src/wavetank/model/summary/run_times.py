@@ -1,4 +1,4 @@
-"""The times of a run: elapsed, at I/O calls, and idle ones that a plot of the whole run shows.
+"""Idle times of a run, which a plot of the whole run shows.
 
 A rank is idle while it moves no data. Idle times are read from a trace's rows before they are folded further:
 folding keeps a row's first start and last end, and not what lies between. Loops of the tracer's have one start and
@@ -13,10 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from wavetank.model.compression.folded_table import as_folded, blocks, members
-from wavetank.model.document.run_times import RunTimes
 from wavetank.model.document.thresholds import Thresholds
-from wavetank.model.events.row_kinds import RowKind
-from wavetank.model.events.rows import Rows
 from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Op
 
@@ -144,23 +141,4 @@ def _inside_loops(table: FoldTable, index: Int64Array, least: float) -> IdleTime
         columns[3].append(following_start[at] + times)
     return IdleTimes(
         *(np.concatenate([np.zeros(0, dtype=np.int64), *column]) for column in columns)
-    )
-
-
-_IO = (RowKind.DATA, RowKind.EMPTY, RowKind.NULL_SEEK, RowKind.SEEK, RowKind.FILE)
-
-
-def run_times_of_rows(rows: Rows, elapsed_s: float | None) -> RunTimes:
-    """Of a trace: all I/O calls that the application made, those that the MPI library made inside of them left out."""
-    table = rows.table
-    io = np.isin(rows.kind, _IO) & (rows.inside < 0)
-    timed = io & (table.start_ns != UNKNOWN)
-    if not io.any() or not timed[io].all():
-        return RunTimes.model_construct(
-            elapsed_s=elapsed_s, io_s=None, io_rank=None, with_metadata=False
-        )
-    busy_ns = np.bincount(table.rank[io], weights=table.busy_ns[io])
-    rank = int(busy_ns.argmax())
-    return RunTimes.model_construct(
-        elapsed_s=elapsed_s, io_s=float(busy_ns[rank]) * 1e-9, io_rank=rank, with_metadata=True
     )

@@ -167,6 +167,10 @@ def _of_record(values: _Values, file: int, level: int) -> FileCounters:
         variance_bytes=values.seconds("VARIANCE_RANK_BYTES") if shared else None,
         slowest_rank=values.known("SLOWEST_RANK") if shared else None,
         slowest_bytes=values.known("SLOWEST_RANK_BYTES") if shared else None,
+        slowest_s=values.seconds("SLOWEST_RANK_TIME") if shared else None,
+        fastest_s=values.seconds("FASTEST_RANK_TIME") if shared else None,
+        n_unaligned=values.known("FILE_NOT_ALIGNED"),
+        alignment=values.known("FILE_ALIGNMENT"),
     )
 
 
