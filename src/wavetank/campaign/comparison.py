@@ -118,7 +118,6 @@ def compare_campaign(
                 application.kernel,
                 configurations,
                 asked[application.name],
-                turned,
                 decisions=decisions,
                 void=verdicts[application.name].void,
                 trust=trusts.get(application.name),

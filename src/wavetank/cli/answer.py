@@ -71,7 +71,7 @@ def _lines(
             if (left := len(rankings[verdict.application].places) - len(table.rows)) > 0:
                 lines.append(f"and {left} more")
     sentences = [
-        each.sentence for about in ("application", "cluster", "mapping") for each in comparison.advice if each.about == about
+        each.sentence for about in ("application", "cluster") for each in comparison.advice if each.about == about
     ]  # fmt: skip
     if n_sentences and sentences:
         lines += ["", *_clipped(sentences, width, n_lines, n_sentences)]

@@ -10,7 +10,7 @@ import click
 if TYPE_CHECKING:
     from wavetank.report.plots.kinds import PlotKind
 
-KINDS: tuple[PlotKind, ...] = ("temporal", "spatial", "sizes", "operations", "gantt")
+KINDS: tuple[PlotKind, ...] = ("heat", "temporal", "spatial", "sizes", "operations", "gantt")
 
 
 @click.command("plot")
@@ -54,7 +54,7 @@ def command(
 ) -> None:
     """Write plots of MODEL, a file that 'wavetank model' left, and print their names.
 
-    temporal: ranks over time, coloured by request size. spatial: offset over time. sizes: a
+    heat: bytes by rank over time. temporal: ranks over time, coloured by request size. spatial: offset over time. sizes: a
     histogram of request sizes. operations: how often each was called. gantt: phases over time.
 
     Example: wavetank plot abyss.model.json -o plots --kind temporal --format png

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.compare.application_advice import application_advice
-from wavetank.compare.comparison import Advice, Effect, Ranking
+from wavetank.compare.comparison import Advice, Ranking
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
-from wavetank.compare.effect_advice import effect_advice
-from wavetank.compare.effects import single_effects
 from wavetank.compare.storage_advice import cached, full_storage
 from wavetank.compare.trust_advice import beside_the_application, repetitions
 from wavetank.compare.trust_record import Trust
@@ -25,7 +23,6 @@ def advise(
     kernel: Kernel,
     configurations: Sequence[Configuration],
     ranking: Ranking,
-    effects: Sequence[Effect],
     *,
     decisions: Decisions,
     void: str | None = None,
@@ -39,7 +36,6 @@ def advise(
         kernel: its kernel.
         configurations: all that were measured, of any application.
         ranking: of this application, by the criterion that was asked for.
-        effects: of any application.
         decisions: for all pairs of the report.
         void: why the measurements recommend nothing; sentences that are built on them are then marked. None where they do.
         trust: of the kernel beside the application itself; None where the campaign did not run it.
@@ -51,9 +47,6 @@ def advise(
     ranked = [ours[place.configuration] for place in ranking.places]
     measured = (
         *use_advice(application, kernel, ranked, ranking),
-        *effect_advice(
-            ours, [each for each in single_effects(effects) if each.application == application]
-        ),
         *(() if variants is None else what_if_advice(variants)),
         *full_storage(application, list(ours.values())),
         *cached(application, list(ours.values())),

@@ -95,7 +95,7 @@ class Effect(Record):
 class Advice(Record):
     """A sentence and the numbers behind it."""
 
-    about: Literal["cluster", "mapping", "application", "measurement"]
+    about: Literal["cluster", "application", "measurement"]
     application: str
     sentence: str
     evidence: tuple[str, ...]

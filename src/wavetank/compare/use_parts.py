@@ -13,9 +13,12 @@ SHOWN_SHARE = 0.05
 """People see phases that take this share of the whole; JSON and CSV hold all."""
 
 
+ALL = "all of the I/O"
+
+
 @dataclass(frozen=True)
 class Part:
-    """A phase, what lies outside of phases, or the whole run.
+    """A phase, what lies outside of phases, or all of the I/O.
 
     Attributes:
         words: what it is.
@@ -37,6 +40,11 @@ class Part:
         return None if self.of is None else self.of.use
 
     @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the I/O."""
+        return self.words == ALL
+
+    @property
     def bottleneck(self) -> str:
         """What took the time, with its numbers."""
         return UNKNOWN_WORDS if self.of is None else self.of.bottleneck.sentence
@@ -48,11 +56,11 @@ class Part:
 
 
 def parts_of(configuration: Configuration) -> list[Part]:
-    """The whole run, each phase, and what lies outside of them."""
+    """All of the I/O, each phase, and what lies outside of them."""
     use = configuration.use
     whole_s = _span(None if use is None else use.whole)
     least_s = SHOWN_SHARE * (configuration.io_time_s.median if whole_s is None else whole_s)
-    parts = [Part("whole run", None, whole_s, None if use is None else use.whole)]
+    parts = [Part(ALL, None, whole_s, None if use is None else use.whole)]
     parts += [
         Part(
             f"phase {phase.ph_id}, {phase.operation}",

@@ -4,8 +4,6 @@ from measure_fakes import abyss_kernel
 
 from wavetank.compare.advice import advise
 from wavetank.compare.decisions import decide
-from wavetank.compare.effects import effects
-from wavetank.compare.knobs import Knobs
 from wavetank.compare.rank import rank
 from wavetank.compare.words import three_digits
 from wavetank.model.document.phase import LinearOffsets, PatternMember
@@ -13,14 +11,13 @@ from wavetank.model.document.phase import LinearOffsets, PatternMember
 KERNEL = abyss_kernel()
 
 
-def advice(configurations, knobs=None, kernel=KERNEL):
+def advice(configurations, kernel=KERNEL):
     decisions = decide(configurations)
     return advise(
         "a",
         kernel,
         configurations,
         rank(configurations, "a", "time", decisions),
-        effects(configurations, knobs or {}, decisions),
         decisions=decisions,
     )
 
@@ -97,18 +94,6 @@ def test_few_repetitions_of_one_of_three_are_said_as_the_pairs_that_they_blind()
     assert "pairs with too few repetitions: 2 of 3" in doubt.evidence
 
 
-def test_the_mapping_gets_a_sentence_with_each_pair_as_evidence():
-    pairs = [
-        configuration("nfs", [1.0] * 4),
-        configuration("nfs", [2.0] * 4, mapping="2PxCN"),
-    ]
-    (mapping,) = about(advice(pairs), "mapping")
-    assert mapping.sentence == (
-        "Process mapping: from 1PxCN to 2PxCN the rate changes by -50 % in 1 of 1 pair."
-    )
-    assert "-50.0 %" in mapping.evidence[0]
-
-
 def test_nothing_measured_gives_no_advice():
     assert advice([]) == ()
 
@@ -132,21 +117,6 @@ def test_small_requests_are_told_with_how_far_the_storage_is_used_all_the_same()
     assert "Larger buffers" in sentence(30.0) and "30 % of its storage's peak" in sentence(30.0)
     assert "Larger buffers" not in sentence(96.0) and "96 % of its peak" in sentence(96.0)
     assert "page caches" in sentence(250.0)
-
-
-def test_a_knob_is_told_step_by_step():
-    knobs = {name: Knobs({"data servers": name[-1]}) for name in ("gl1", "gl2", "gl3")}
-    found = advice(
-        [
-            configuration("gl1", [2.0] * 5),
-            configuration("gl2", [1.0] * 5),
-            configuration("gl3", [1.0, 1.01, 0.99, 1.0, 1.02]),
-        ],
-        knobs,
-    )
-    (servers,) = [each for each in found if each.sentence.startswith("Data servers")]
-    assert "from 1 to 2 the rate changes by +100 % in 1 of 1 pair" in servers.sentence
-    assert "from 2 to 3 cannot be told apart in 1 pair" in servers.sentence
 
 
 @pytest.mark.parametrize(

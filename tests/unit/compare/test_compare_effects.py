@@ -1,10 +1,14 @@
 import pytest
 from compare_fakes import configuration
 
+from table_texts import texts
+from wavetank.compare.comparison import Comparison
 from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects as effects_of
 from wavetank.compare.effects import single_effects, turn_words
 from wavetank.compare.knobs import Knobs
+from wavetank.compare.tables.effects import knobs_table
+from wavetank.document import provenance
 
 KNOBS = {
     name: Knobs({"file system": kind, "data servers": servers, "layout": layout})
@@ -19,6 +23,14 @@ KNOBS = {
 
 def effects(configurations, knobs, **how):
     return effects_of(configurations, knobs, decide(configurations, **how))
+
+
+def comparison_of(configurations, turned):
+    return Comparison(
+        provenance=provenance(), campaign="c", confidence=0.95, rank_by="time", price=None,
+        configurations=tuple(configurations), rankings=(), pareto=(), effects=turned, advice=(),
+        not_measured=(), notes=(),
+    )  # fmt: skip
 
 
 def test_clusters_that_differ_in_one_knob_show_its_effect():
@@ -135,3 +147,18 @@ def test_a_layout_that_only_one_of_two_has_is_told_once():
     assert turn_words(effect) == (
         "file system NFS -> GlusterFS and data servers 1 -> 2, sharded and instance type s -> l, not separable"
     )
+
+
+def test_a_table_of_knobs_has_a_row_for_each_change_with_its_pairs_together():
+    # 1 -> 2 servers doubles the rate with one mapping and triples it with the other.
+    configurations = [
+        configuration("one", [1.0] * 6),
+        configuration("two", [0.5] * 6),
+        configuration("one", [3.0] * 6, mapping="2PxCN"),
+        configuration("two", [1.0] * 6, mapping="2PxCN"),
+    ]
+    found = comparison_of(configurations, effects(configurations, KNOBS))
+    by_knob = {row["knob"]: row for row in texts(knobs_table(found, "a"))}
+    assert by_knob["data servers"]["rate_change_percent"] == "+100 to +200 %"
+    assert by_knob["data servers"]["clear"] == "in 2 of 2 pairs"
+    assert by_knob["mapping"]["before"] == "1PxCN"

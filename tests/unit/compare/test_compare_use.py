@@ -89,7 +89,7 @@ def test_a_configuration_and_its_phases_tell_their_use_and_what_is_too_short():
     assert second.use.bottleneck.name == "too short to tell"
     words = {part.words: part.bottleneck for part in parts_of(found)}
     assert words == {
-        "whole run": "disk write of io1: 90 % of 80.0 MB/s",
+        "all of the I/O": "disk write of io1: 90 % of 80.0 MB/s",
         "phase 1, write": "disk write of io1: 90 % of 80.0 MB/s",
         "phase 2, write": "too short to tell",
         "outside of phases": "too short to tell",

@@ -36,7 +36,7 @@ def _io_time(item: _Placed) -> Cell:
     of = item.c.io_time_s
     cell = estimated(of, format_duration)
     if of.low is None or of.high is None:
-        return cell
+        return replace(cell, ends=(of.median, of.median), lines=("1 run",))
     ends = range_words(of.low, of.high, format_duration)
     return replace(cell, lines=(ends,))
 

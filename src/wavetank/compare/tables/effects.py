@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wavetank.compare.comparison import Comparison, Effect
-from wavetank.compare.effects import effects_shown
+from wavetank.compare.effects import effects_shown, single_effects
 from wavetank.compare.tables.where import application_column, hidden
 from wavetank.compare.words import origins_words
 from wavetank.tables.table import Cell, Column, Definition, Table
 
 MAX_ROWS = 200
+MAX_KNOBS = 8
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,50 @@ def sorted_effects(comparison: Comparison, application: str | None = None) -> li
             e.application, (e.first, e.second) not in shown, bool(e.turns), knobs.index(e.knob), e.before, e.after,
         ),
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Turned:
+    """All pairs of one application in which one knob alone is turned from one value to another."""
+
+    pairs: tuple[Effect, ...]
+
+    @property
+    def clear(self) -> list[float]:
+        """Changes that are told apart, per cent, ascending."""
+        return sorted(each.rate_change_percent.median for each in self.pairs if each.clear)
+
+    def change(self) -> Cell:
+        """The smallest and the largest change."""
+        found = self.clear
+        if not found:
+            return Cell("tied", None)
+        ends = dict.fromkeys(f"{value:+.0f}" for value in (found[0], found[-1]))
+        return Cell(f"{' to '.join(ends)} %", found[-1])
+
+
+KNOBS: Definition[_Turned] = Definition(
+    "knobs",
+    "What each knob changes",
+    (
+        Column("knob", "Knob", lambda i: i.pairs[0].knob),
+        Column("before", "From", lambda i: i.pairs[0].before),
+        Column("after", "To", lambda i: i.pairs[0].after),
+        Column("rate_change_percent", "Change of rate", lambda i: i.change(), kind="number"),
+        Column("clear", "Told apart", lambda i: f"in {len(i.clear)} of {len(i.pairs)} pairs"),
+    ),
+)
+
+
+def knobs_table(comparison: Comparison, application: str) -> Table:
+    """What single knobs do to one application: the largest changes that are told apart, then the others."""
+    found: dict[tuple[str, str, str], list[Effect]] = {}
+    for each in single_effects(comparison.effects):
+        if each.application == application:
+            found.setdefault((each.knob, each.before, each.after), []).append(each)
+    turned = [_Turned(tuple(pairs)) for pairs in found.values()]
+    turned.sort(key=lambda each: -max(map(abs, each.clear), default=0.0))
+    return KNOBS.table(turned, max_rows=MAX_KNOBS)
 
 
 def effects_table(comparison: Comparison, application: str | None = None) -> Table:

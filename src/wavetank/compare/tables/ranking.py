@@ -23,7 +23,7 @@ NO_DATA = Cell("no data", None)
 MAX_OTHER_PLACES = 50  # of a ranking by another criterion than the one that was asked for
 CRITERIA = {
     "time": "I/O time",
-    "cost": "cost of a run",
+    "cost": "cost of the I/O",
     "ratio": "performance-cost ratio",
 }
 _PARTS = {
@@ -118,7 +118,7 @@ RANKING: Definition[_Placed] = Definition(
                help="calls that move no data, over the I/O time"),
         Column("usage_percent", "Usage", lambda i: i.c.usage_percent, unit="%", spread=True, brief=True,
                show=lambda value: f"{value:.0f} %", help="of the storage's peak"),
-        Column("cost_tot", "Cost of a run", _cost, unit="currency", spread=True, drawn="cost", brief=True, help="P15 eq. 5"),
+        Column("cost_tot", "Cost of the I/O", _cost, unit="currency", spread=True, drawn="cost", brief=True, help="P15 eq. 5"),
         Column("runs_per_unit", "Runs per unit", lambda i: i.c.cost.runs_per_unit if i.c.cost else None,
                kind="number", show=three_digits, spread=True, brief=True, help="that one unit of the currency pays for"),
         Column("perf_cost", "Rate per unit", lambda i: i.c.cost.perf_cost if i.c.cost and i.c.moves_data else None,

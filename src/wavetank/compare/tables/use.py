@@ -108,12 +108,15 @@ USE: Definition[_Item] = Definition(
 )  # fmt: skip
 
 
-def use_table(configurations: Sequence[Configuration], *, unknown: bool = True) -> Table:
+def use_table(
+    configurations: Sequence[Configuration], *, unknown: bool = True, whole: bool = False
+) -> Table:
     """A row for each part of each configuration's time; without rows where nothing is known of any.
 
     Args:
         configurations: best first.
         unknown: whether configurations of which nothing is known have rows; they are counted in the caption.
+        whole: whether people see all of the I/O alone, and not its parts.
     """
     known = [each for each in configurations if each.use is not None]
     pairs = [
@@ -124,11 +127,11 @@ def use_table(configurations: Sequence[Configuration], *, unknown: bool = True) 
     n_unknown = len(configurations) - len(known)
     return USE.table(
         pairs,
-        people=[pair for pair in pairs if pair[1].shown],
+        people=[pair for pair in pairs if pair[1].shown and (pair[1].is_whole or not whole)],
         caption="Shares of the limit in force, of the busiest node of its kind, while the part was under way; median over "
         f"repetitions, {origins_words(configurations).lower()}. A resource used to 80 % or more is what took the time; "
         "with none, ranks waited for single requests. Phases of less than 5 % of the time are in the CSV and JSON output."
         + (f" Not known of {n_unknown} configurations." if n_unknown else ""),
         max_rows=MAX_ROWS,
-        columns=of_all(configurations),
+        columns=of_all(configurations, *(("part", "waiting") if whole else ())),
     )

@@ -6,16 +6,17 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from markupsafe import Markup
 
 from wavetank.compare.comparison import Advice, Comparison, Price, Verdict
 from wavetank.compare.configuration import Configuration
-from wavetank.compare.io_parts import not_on_disk_words
 from wavetank.compare.regression import Check
 from wavetank.compare.tables.check import check_table, summary
+from wavetank.compare.tables.choice import choice_table
 from wavetank.compare.tables.cost import cost_table, other_cost_table
-from wavetank.compare.tables.effects import effects_table
+from wavetank.compare.tables.effects import effects_table, knobs_table
 from wavetank.compare.tables.left_out import dropped_table, not_measured_table
 from wavetank.compare.tables.month import month_table
 from wavetank.compare.tables.phases import call_results_table, phase_results_table
@@ -24,7 +25,7 @@ from wavetank.compare.tables.runs import baseline_table, whole_run_table
 from wavetank.compare.tables.trust import own_times_table
 from wavetank.compare.tables.use import use_table
 from wavetank.compare.tables.what_if import what_if_tables
-from wavetank.compare.words import origins_words, place_words
+from wavetank.compare.words import origins_words
 from wavetank.findings.findings_table import findings_table
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.tables.lines import ior_table, mdtest_table
@@ -54,20 +55,11 @@ from wavetank.report.tables.provenance import (
     told_once,
 )
 from wavetank.tables.table import Table
-from wavetank.tables.words import interval_text, money
-from wavetank.units import format_duration, format_rate, format_size
+from wavetank.units import format_size
 
 MOST_NAMED = 3
+MOST_RANKED = 12
 """Configurations with the same doubt that are named one by one; of more, how many they are."""
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A key figure."""
-
-    label: str
-    value: str
-    note: str
 
 
 @dataclass(frozen=True)
@@ -76,6 +68,7 @@ class ModelPart:
 
     command: str
     tables: tuple[Table, ...]
+    first: tuple[Figure, ...]  # that are read first
     figures: tuple[Figure, ...]
     pairs: tuple[Figure, ...]  # narrow figures, side by side
     kernel_lines: tuple[str, ...]
@@ -102,8 +95,11 @@ class ApplicationPart:
     n_configurations: int
     origin: str
     verdict: Verdict | None
-    advice: tuple[Advice, ...]
-    tiles: tuple[Tile, ...]
+    why: tuple[Advice, ...]  # what the application's I/O shows by itself
+    advice: tuple[Advice, ...]  # and what the measurements show
+    choice: Table | None
+    knobs: Table | None
+    time: Table | None  # where it goes, for the two best and the baseline
     rankings: tuple[RankingPart, ...]
     numbers: Markup | None  # for the page's scripts
     whole_run: Table | None
@@ -168,7 +164,7 @@ def make_page(campaign: Campaign) -> Page:
         table, surroundings = study_provenance(campaign.together)
     common, surroundings = told_once(surroundings)
     return Page(
-        title=comparison.campaign,
+        title=_title(campaign),
         facts=_facts(campaign),
         notes=texts(comparison.notes),
         applications=tuple(
@@ -205,6 +201,7 @@ def _check(found: Check) -> CheckPart:
 
 def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> ModelPart:
     """A model's tables and plots."""
+    figures, pairs = pattern_figures(model, anchor), operation_figures(model, anchor)
     return ModelPart(
         command=shlex.join(model.command),
         tables=tuple(
@@ -212,8 +209,9 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
             for each in (findings_table(model), *model_tables(model, largest_first=True))
             if each.rows
         ),
-        figures=pattern_figures(model, anchor),
-        pairs=operation_figures(model, anchor),
+        first=(*figures[:1], *pairs[:1]),
+        figures=figures[1:],
+        pairs=pairs[1:],
         kernel_lines=() if kernel is None else kernel_words(kernel),
         ior=None if kernel is None else _filled(ior_table(kernel)),
         mdtest=None if kernel is None else _filled(mdtest_table(kernel)),
@@ -237,14 +235,27 @@ def _application(
     made = [pair for pair in made_in if pair[0].application == name]
     own = [measurement for measurement, _ in made]
     effects_plot = effects_figure(comparison, name, anchor)
+    advice = [each for each in comparison.advice if each.application == name]
     return ApplicationPart(
         anchor=anchor,
         name=name,
         n_configurations=len(members),
         origin=origins_words(members),
         verdict=comparison.verdict_of(name),
-        advice=tuple(advice for advice in comparison.advice if advice.application == name),
-        tiles=_tiles(comparison, members),
+        why=tuple(each for each in advice if each.about == "application"),
+        advice=tuple(each for each in advice if each.about != "application"),
+        choice=next(
+            (
+                choice_table(comparison, ranking, MOST_RANKED)
+                for ranking in comparison.rankings
+                if ranking.application == name
+                and ranking.by == comparison.rank_by
+                and ranking.places
+            ),
+            None,
+        ),
+        knobs=_filled(knobs_table(comparison, name)),
+        time=_filled(use_table(_named_first(comparison, name, members), whole=True)),
         rankings=_rankings(comparison, name, members),
         numbers=numbers(comparison, members, own, [where for _, where in made])
         if members
@@ -265,6 +276,15 @@ def _application(
         effects_plot=effects_plot,
         model=None if model is None else model_part(model, anchor, campaign.kernels.get(name)),
     )
+
+
+def _named_first(
+    comparison: Comparison, name: str, members: Sequence[Configuration]
+) -> list[Configuration]:
+    """The two best, and the baseline."""
+    verdict = comparison.verdict_of(name)
+    baseline = None if verdict is None else verdict.baseline
+    return [*members[:2], *(each for each in members[2:] if each.id == baseline)]
 
 
 def _rankings(
@@ -288,56 +308,14 @@ def _filled(table: Table) -> Table | None:
     return table if table.rows else None
 
 
-def _tiles(comparison: Comparison, members: Sequence[Configuration]) -> tuple[Tile, ...]:
-    """Key figures of the configuration that ranks first."""
-    if not members:
-        return ()
-    best = members[0]
-    currency = comparison.price.currency if comparison.price is not None else ""
-    place = next(
-        (
-            place
-            for ranking in comparison.rankings
-            if ranking.application == best.application and ranking.by == comparison.rank_by
-            for place in ranking.places
-            if place.configuration == best.id
-        ),
-        None,
-    )
-    note = f"place {place_words(place)} of {len(members)}" if place is not None else best.mapping
-    tiles = [
-        Tile("First in the ranking", f"{best.cluster_title}, {best.mapping}", note),
-        Tile("I/O time", format_duration(best.io_time_s.median), _range(best, "time", currency)),
-        Tile(
-            "Transfer rate",
-            format_rate(best.rate_bytes_per_s.median),
-            _range(best, "rate", currency),
-        )
-        if best.moves_data or best.calls_per_s is None
-        else Tile(
-            "Calls a second", f"{best.calls_per_s.median:,.0f}", _range(best, "calls", currency)
-        ),
-    ]
-    if best.cost is not None:
-        shown = money(best.cost.cost_tot.median, currency)
-        tiles.append(Tile("Cost of a run, computed", shown, _range(best, "cost", currency)))
-    return tuple(tiles)
-
-
-def _range(best: Configuration, what: str, currency: str) -> str:
-    if what == "time":
-        words = interval_text(best.io_time_s, format_duration)
-    elif what == "calls" and best.calls_per_s is not None:
-        words = interval_text(best.calls_per_s, lambda value: f"{value:,.0f}")
-    elif what == "rate":
-        words = interval_text(best.rate_bytes_per_s, format_rate)
-    elif best.cost is not None:
-        words = interval_text(best.cost.cost_tot, lambda value: money(value, currency))
-    else:
-        words = ""
-    spread = words or "one run: no interval"
-    left = not_on_disk_words(best) if what == "time" else None
-    return spread if left is None else f"{spread}; {left}"
+def _title(campaign: Campaign) -> str:
+    """The applications, each with the log that its model was made from; of a study its name."""
+    titles = []
+    for name in campaign.applications:
+        model = campaign.models.get(name)
+        inputs = () if model is None else model.provenance.inputs
+        titles.append(f"{name}: {Path(inputs[0].path).name}" if inputs else name)
+    return ", ".join(titles) or campaign.comparison.campaign
 
 
 def _facts(campaign: Campaign) -> tuple[str, ...]:
@@ -346,7 +324,7 @@ def _facts(campaign: Campaign) -> tuple[str, ...]:
     clusters = {c.cluster for c in configurations}
     mappings = {c.mapping for c in configurations}
     facts = [
-        _count(len(campaign.applications), "application"),
+        f"campaign {comparison.campaign}",
         _count(len(clusters), "cluster"),
         _count(len(mappings), "process mapping"),
         _count(len(campaign.measurements), "measurement"),

@@ -114,7 +114,7 @@ def metrics(comparison: Comparison, members: Sequence[Configuration]) -> Iterato
         yield Metric("rate", "Transfer rate", "B/s", bars.RATE.of, higher_is_better=True)
         yield Metric("read", "Read rate", "B/s", bars.READ_RATE.of, higher_is_better=True)
         yield Metric("write", "Write rate", "B/s", bars.WRITE_RATE.of, higher_is_better=True)
-        yield Metric("iops", "I/O operations a second", "count", bars.IOPS.of, higher_is_better=True)  # fmt: skip
+        yield Metric("iops", "I/O operations a second", "count", lambda c: c.iops, higher_is_better=True)  # fmt: skip
     yield Metric("calls", "Calls without data a second", "count", lambda c: c.calls_per_s, higher_is_better=True)  # fmt: skip
     for name in ("data", "metadata", "flush"):
         yield Metric(name, f"I/O time: {name}", "s", _part(name))
@@ -139,7 +139,7 @@ _Of = Callable[[Configuration], Estimate | None]
 
 
 def _of_prices(table: str, currency: str, cost: _Of, ratio: _Of) -> Iterator[Metric]:
-    yield Metric("cost", "Cost of a run", "money", cost, computed=True, currency=currency, prices=table)  # fmt: skip
+    yield Metric("cost", "Cost of the I/O", "money", cost, computed=True, currency=currency, prices=table)  # fmt: skip
     yield Metric(
         "ratio", "Performance-cost ratio", "ratio", ratio, higher_is_better=True, computed=True,
         currency=currency, prices=table,

@@ -53,7 +53,10 @@ def json_text(campaign: Campaign) -> str:
     page = make_page(campaign)
     parts = [
         ApplicationReport(
-            name=each.name, verdict=each.verdict, advice=each.advice, tables=_records(_of(each))
+            name=each.name,
+            verdict=each.verdict,
+            advice=(*each.why, *each.advice),
+            tables=_records(_of(each)),
         )
         for each in page.applications
     ]
@@ -137,7 +140,7 @@ def _advice(application: ApplicationPart) -> list[str]:
     parts = [f"## {escaped(application.name)}"]
     if application.verdict is not None:
         parts += [escaped(application.verdict.sentence), escaped(application.verdict.run)]
-    parts += [_advice_line(advice) for advice in application.advice]
+    parts += [_advice_line(advice) for advice in (*application.why, *application.advice)]
     if application.origin:
         parts.append(f"*{escaped(application.origin)}.*")
     return parts

@@ -1,7 +1,7 @@
 """Bars of what was measured, by cluster and mapping.
 
-Whiskers are intervals, dots single repetitions. Sources: P16 figures 6 and 7, P18 figure 4 (rate
-and IOPS), P15 figures 2 and 5 (cost), 3 and 6 (performance-cost ratio, log scale).
+Whiskers are intervals, dots single repetitions. Sources: P16 figures 6 and 7, P18 figure 4 (rate),
+P15 figures 2 and 5 (cost).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.io_parts import io_parts
@@ -54,9 +54,6 @@ class Quantity:
 
 
 RATE = Quantity("rate", "Transfer rate", "MB/s", lambda c: c.rate_bytes_per_s, format_rate, 1e6)
-IOPS = Quantity(
-    "iops", "I/O operations per second", "IOPS", lambda c: c.iops, lambda v: f"{v:,.0f} IOPS"
-)
 READ_RATE = Quantity("read", "Read rate", "MB/s", lambda c: c.read_bytes_per_s, format_rate, 1e6)
 WRITE_RATE = Quantity(
     "write", "Write rate", "MB/s", lambda c: c.write_bytes_per_s, format_rate, 1e6
@@ -78,7 +75,7 @@ def cost_quantity(currency: str, configurations: Sequence[Configuration]) -> Qua
     small = largest < 0.05
     return Quantity(
         "cost",
-        "Cost of a run",
+        "Cost of the I/O",
         f"{currency} per 1,000 runs" if small else currency,
         lambda c: c.cost.cost_tot if c.cost else None,
         lambda value: money(value, currency),
@@ -87,25 +84,9 @@ def cost_quantity(currency: str, configurations: Sequence[Configuration]) -> Qua
     )
 
 
-def ratio_quantity(currency: str) -> Quantity:
-    """Performance-cost ratio (P15 eq. 8)."""
-    return Quantity(
-        "ratio",
-        "Performance-cost ratio",
-        f"MB/s per {currency}, log scale",
-        lambda c: c.cost.perf_cost if c.cost else None,
-        lambda value: f"{short_number(value)} MB/s per {currency}",
-        computed=True,
-    )
-
-
 @styled
 def bars(
-    configurations: Sequence[Configuration],
-    quantities: Sequence[Quantity],
-    name: str,
-    *,
-    log: bool = False,
+    configurations: Sequence[Configuration], quantities: Sequence[Quantity], name: str
 ) -> Plot:
     """Bars by cluster (rows) and mapping (colours), a panel for each quantity.
 
@@ -113,7 +94,6 @@ def bars(
         configurations: of one application, in the order to be shown.
         quantities: one or two panels, side by side.
         name: see ``Plot``.
-        log: logarithmic value axis.
     """
     shown = configurations[:MAX_BARS]
     clusters = list(dict.fromkeys(c.cluster for c in shown))
@@ -137,7 +117,7 @@ def bars(
         for bar in found:
             _draw(panel, plot, quantity, bar)
         _draw_uncertainty(panel, quantity, found)
-        _value_axis(panel, quantity, [q for c in shown if (q := quantity.of(c))], log=log)
+        _value_axis(panel, quantity, [q for c in shown if (q := quantity.of(c))])
         if len(quantities) > 1:
             panel.set_title(quantity.title)
     _name_clusters(panels[0], found)
@@ -294,27 +274,11 @@ def _draw_uncertainty(axes: Axes, quantity: Quantity, found: Sequence[_Bar]) -> 
         )
 
 
-def _value_axis(
-    axes: Axes, quantity: Quantity, estimates: Sequence[Estimate], *, log: bool
-) -> None:
+def _value_axis(axes: Axes, quantity: Quantity, estimates: Sequence[Estimate]) -> None:
     axes.set_xlabel(quantity.label)
     values = [v / quantity.scale for e in estimates for v in (e.median, e.low, e.high) if v]
-    if log and values and min(values) > 0:
-        axes.set_xscale("log")
-        low, high = np.floor(np.log10(min(values))), np.log10(max(values))
-        axes.set_xlim(
-            10.0 ** (low - (0.3 if np.log10(min(values)) - low < 0.15 else 0)),
-            10 ** (high + 0.25 * max(high - low, 1)),
-        )
-        few_decades = max(values) / min(values) < 30
-        subs = (1.0, 2.0, 5.0) if few_decades else (1.0,)
-        axes.xaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=8))
-        axes.xaxis.set_minor_locator(NullLocator())
-    else:
-        axes.set_xlim(0, max(values, default=1.0) * 1.22)
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=5))
-        if not values:
-            axes.xaxis.set_major_locator(FixedLocator([0]))
+    axes.set_xlim(0, max(values, default=1.0) * 1.22)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=5) if values else FixedLocator([0]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _bare(value)))
 
 

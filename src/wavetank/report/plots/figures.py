@@ -18,6 +18,7 @@ from wavetank.report.plots import choice as choice_plots
 from wavetank.report.plots import model as model_plots
 from wavetank.report.plots import operations as operation_plots
 from wavetank.report.plots import trust as trust_plots
+from wavetank.report.plots.heat_map import heat_map
 from wavetank.report.plots.svg import Plot
 
 
@@ -39,11 +40,10 @@ def performance_figures(
     model: Model | None,
     anchor: str,
 ) -> tuple[Figure, ...]:
-    """Rate and IOPS, reads and writes apart where there are both, time, and the kernel's price in time."""
+    """Rate, reads and writes apart where there are both, time, and the kernel's price in time."""
     if not members:
         return ()
-    both = (bar_plots.RATE, bar_plots.IOPS)
-    figures = [_one(partial(bar_plots.bars, members, both, f"{anchor}-rate"))]
+    figures = [_one(partial(bar_plots.bars, members, (bar_plots.RATE,), f"{anchor}-rate"))]
     if all(c.read_bytes_per_s is not None and c.write_bytes_per_s is not None for c in members):
         ways = (bar_plots.READ_RATE, bar_plots.WRITE_RATE)
         figures.append(_one(partial(bar_plots.bars, members, ways, f"{anchor}-ways")))
@@ -64,16 +64,14 @@ def performance_figures(
 def cost_figures(
     comparison: Comparison, members: Sequence[Configuration], anchor: str
 ) -> tuple[Figure, ...]:
-    """Cost, performance-cost ratio, and both time and cost where there is a choice."""
+    """Cost, and both time and cost where there is a choice."""
     priced = [c for c in members if c.cost is not None]
     if not priced or comparison.price is None:
         return ()
     currency = comparison.price.currency
     cost = (bar_plots.cost_quantity(currency, members),)
-    ratio = (bar_plots.ratio_quantity(currency),)
     figures = [
         _one(partial(bar_plots.bars, members, cost, f"{anchor}-cost")),
-        _one(partial(bar_plots.bars, members, ratio, f"{anchor}-ratio", log=True)),
     ]
     if len(priced) > 1:
         name = f"{anchor}-pareto"
@@ -95,13 +93,14 @@ def effects_figure(comparison: Comparison, application: str, anchor: str) -> Fig
 
 
 def pattern_figures(model: Model, anchor: str) -> tuple[Figure, ...]:
-    """Temporal and spatial pattern, over time and tick."""
+    """Bytes by rank, temporal and spatial pattern, phases: over time and tick."""
     if not model.timeline:
         return ()
     axes: tuple[model_plots.Axis, ...] = (
         ("time", "tick") if model_plots.has_times(model) else ("tick",)
     )
     kinds = (
+        (heat_map, "heat"),
         (model_plots.temporal_pattern, "temporal"),
         (model_plots.spatial_pattern, "spatial"),
         (operation_plots.gantt, "gantt"),

@@ -7,11 +7,12 @@ from typing import Literal
 from wavetank.errors import ReportError
 from wavetank.model.document.model import Model
 from wavetank.model.tables.model_tables import by_level
+from wavetank.report.plots.heat_map import heat_map
 from wavetank.report.plots.model import Axis, has_times, spatial_pattern, temporal_pattern
 from wavetank.report.plots.operations import gantt, operation_counts, request_sizes
 from wavetank.report.plots.svg import Plot
 
-PlotKind = Literal["temporal", "spatial", "sizes", "operations", "gantt"]
+PlotKind = Literal["heat", "temporal", "spatial", "sizes", "operations", "gantt"]
 
 
 def draw(model: Model, kind: PlotKind, axis: Axis) -> Plot:
@@ -20,16 +21,18 @@ def draw(model: Model, kind: PlotKind, axis: Axis) -> Plot:
     Raises:
         ReportError: the model does not hold what the plot shows.
     """
-    if kind in ("temporal", "spatial") and not model.timeline:
+    if kind in ("heat", "temporal", "spatial") and not model.timeline:
         raise ReportError(
-            f"the model of {model.application} has no timeline, so there is no {kind} pattern. "
+            f"the model of {model.application} has no timeline, so there is no {kind} plot. "
             "Plot its sizes, operations or phases (gantt) instead"
         )
-    if axis == "time" and kind in ("temporal", "spatial", "gantt") and not has_times(model):
+    if axis == "time" and kind in ("heat", "temporal", "spatial", "gantt") and not has_times(model):
         raise ReportError(
             f"the model of {model.application} does not know when its operations happened. "
             "Plot over tick instead: --axis tick"
         )
+    if kind == "heat":
+        return heat_map(model, axis)
     if kind == "temporal":
         return temporal_pattern(model, axis)
     if kind == "spatial":

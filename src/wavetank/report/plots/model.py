@@ -36,7 +36,7 @@ _N_LEVELS = 240  # rows of pixels of a panel of the spatial pattern
 
 
 @dataclass(frozen=True)
-class _Extent:
+class Extent:
     """Where points lie on an axis, and what to call it."""
 
     of: Callable[[TimelinePoint], tuple[float, float]]
@@ -67,7 +67,7 @@ def temporal_pattern(
 
     Reads and writes share a row where there are ``most_shared_rows`` at most, and have a panel each where there are more.
     """
-    extent = _extent(model.timeline, axis)
+    extent = extent_of(model.timeline, axis)
     stripes = _stripes(model)
     n_rows = min(model.n_ranks, MAX_ROWS)
     kinds = sorted({ax.kind_of(point.iop_type) for point in model.timeline})
@@ -102,7 +102,7 @@ def temporal_pattern(
             low, high = _lane(stripe, kind, shown, n_rows)
             axes.add_patch(ax.rectangles(intervals, low, high, SIZES[size], tip))
         axes.set(xlim=extent.span, ylim=(model.n_ranks - 0.5, -0.5), ylabel="rank")
-        _rank_ticks(axes, model.n_ranks)
+        rank_ticks(axes, model.n_ranks)
         axes.grid(visible=False, axis="y")
         if number < len(panels):
             axes.tick_params(labelbottom=False)
@@ -145,7 +145,7 @@ def spatial_pattern(model: Model, axis: Axis, name: str = "spatial") -> Plot:
         if point.offset_first is not None and point.offset_last is not None:
             by_file[point.file_id].append(point)
     chosen = sorted(by_file, key=lambda file_id: (-_bytes(by_file[file_id]), file_id))[:MAX_FILES]
-    extent = _extent(model.timeline, axis)
+    extent = extent_of(model.timeline, axis)
     n_columns = 1 if len(chosen) < 2 else 2
     n_rows = max(1, -(-len(chosen) // n_columns))
     figure = new_figure(8.6, 0.4 + (2.6 if n_columns == 1 else 1.75) * n_rows)
@@ -180,7 +180,7 @@ def spatial_pattern(model: Model, axis: Axis, name: str = "spatial") -> Plot:
 
 
 def _spatial_panel(
-    axes: Axes, plot: Plot, file_name: str, points: Sequence[TimelinePoint], extent: _Extent
+    axes: Axes, plot: Plot, file_name: str, points: Sequence[TimelinePoint], extent: Extent
 ) -> None:
     highest = max(max(_offsets(point)) for point in points)
     top = max(highest * 1.04, 1.0)
@@ -208,7 +208,7 @@ def _spatial_panel(
 
 
 def _segments(
-    points: Sequence[TimelinePoint], extent: _Extent, top: float
+    points: Sequence[TimelinePoint], extent: Extent, top: float
 ) -> tuple[list[tuple[float, float]], list[int]]:
     """A stroke for each stretch, a dot for one in no order; each that can be told apart at the plot's resolution once."""
     width, height = (extent.span[1] - extent.span[0]) / ax.N_COLUMNS, top / _N_LEVELS
@@ -230,7 +230,8 @@ def _segments(
     return vertices, [int(Shape.MOVETO), int(Shape.LINETO)] * (len(vertices) // 2)
 
 
-def _extent(points: Sequence[TimelinePoint], axis: Axis) -> _Extent:
+def extent_of(points: Sequence[TimelinePoint], axis: Axis) -> Extent:
+    """Ends and label of an axis, and where points lie on it."""
     if axis == "time":
         label = "time since the start of the trace (s)"
         of = _times
@@ -240,7 +241,7 @@ def _extent(points: Sequence[TimelinePoint], axis: Axis) -> _Extent:
     ends = np.asarray([of(point) for point in points] or [(0.0, 1.0)])
     low, high = float(ends.min()), float(ends.max())
     margin = max((high - low) * 0.01, 1e-6 if axis == "time" else 0.5)
-    return _Extent(of, (max(low - margin, -margin), high + margin), label)
+    return Extent(of, (max(low - margin, -margin), high + margin), label)
 
 
 def _times(point: TimelinePoint) -> tuple[float, float]:
@@ -269,7 +270,8 @@ def _lane(stripe: _Stripe, kind: str, kinds: Sequence[str], n_rows: int) -> tupl
     return (low, middle) if kind == "read" else (middle, high)
 
 
-def _rank_ticks(axes: Axes, n_ranks: int) -> None:
+def rank_ticks(axes: Axes, n_ranks: int) -> None:
+    """Each rank has a tick where there are few."""
     if n_ranks <= 32:
         axes.set_yticks(range(n_ranks))
         axes.yaxis.set_tick_params(length=0)
@@ -284,7 +286,7 @@ def _ranks_of(stripe: _Stripe) -> str:
     return f"ranks {stripe.first:,} to {stripe.last:,}"
 
 
-def _mark_words(kind: str, points: Sequence[TimelinePoint], extent: _Extent) -> str:
+def _mark_words(kind: str, points: Sequence[TimelinePoint], extent: Extent) -> str:
     sizes = sorted({point.rs for point in points})
     of_size = (
         exact_size(sizes[0])

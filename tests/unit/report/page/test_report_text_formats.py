@@ -81,7 +81,7 @@ def test_csv_holds_rows_that_the_page_leaves_out() -> None:
 
 def test_markdown_says_the_answer_first_and_has_tables(campaign) -> None:
     text = markdown(campaign)
-    assert text.startswith("# abyss-study\n")
+    assert text.startswith("# ABYSS-P: abyss.trace\n")
     assert text.index("Not conclusive: ") < text.index("### ABYSS-P: By I/O time")
     assert "| 1PxCN |" in text
     assert "Measured under emulated limits" in text

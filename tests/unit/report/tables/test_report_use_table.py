@@ -58,7 +58,7 @@ def test_the_report_names_what_took_the_time_and_shows_each_share():
 def test_people_see_long_parts_and_machines_all_of_them():
     table = use_table([known("NFS", 0.97)])
     parts = [row["part"] for row in table.records()]
-    assert parts == ["whole run", "phase 1, read", "phase 2, read", "outside of phases"]
+    assert parts == ["all of the I/O", "phase 1, read", "phase 2, read", "outside of phases"]
     at = table.columns.index(next(c for c in table.columns if c.key == "part"))
     assert [row[at].text for row in table.shown] == parts[:2]
     assert cells(table, 2)["bottleneck"].text == "too short to tell"
