@@ -55,7 +55,7 @@ from wavetank.notes import notes_of
 from wavetank.steps import doing
 from wavetank.trace.memory import return_freed_memory, without_collection
 from wavetank.trace.ops import OPS, codes_where
-from wavetank.trace.schema import LEVEL_NAMES, BoolArray, Int64Array, Level, Op, Trace
+from wavetank.trace.schema import BoolArray, Int64Array, Level, Op, Trace
 from wavetank.trace.shared_pointer import without_races
 from wavetank.trace.traced_files import TracedFiles
 
@@ -244,11 +244,7 @@ def _model(
     trace, rows, phases, ph_id = run.trace, activity.rows, found.phases, found.ph_id
     files = make_files(trace, activity, phases, found.series, found.directories)
     return_freed_memory()
-    level_of = {
-        file_id: LEVEL_NAMES[activity.own_level[file]]
-        for file, file_id in activity.file_ids.items()
-    }
-    own = [phase for phase in phases if phase.level == level_of[phase.file_id]]
+    own = [phase for phase in phases if not phase.by_library]
     app_np = len(
         {rank for phase in own for rank in phase.ph_processid}
         or {rank for phase in found.metadata for rank in phase.ranks}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from wavetank.kernel.document import calls
-from wavetank.kernel.document.steps import are_of_one_call, mpi_openers
+from wavetank.kernel.document.steps import are_of_one_call
 from wavetank.model.document.model import Model
 from wavetank.model.document.program import FileStep, Step
 from wavetank.model.document.step_walks import Around
-from wavetank.model.events.file_identity import NAME_CHANGES
 from wavetank.trace.paths import is_stored
 
 
@@ -16,22 +15,14 @@ class OwnCalls:
 
     def __init__(self, model: Model) -> None:
         self._stored = {file.file_id for file in model.files if is_stored(file.file_name)}
-        self._mpi_files = mpi_openers(model.programs).keys() | {
-            phase.file_id for phase in model.phases if phase.level == "mpiio"
-        }
 
     def is_stored(self, file_id: int) -> bool:
         """Whether a file is one of a storage system."""
         return file_id in self._stored
 
-    def is_of_mpi(self, file_id: int) -> bool:
-        """Whether a file is used by MPI-IO, and its POSIX calls are the MPI library's."""
-        return file_id in self._mpi_files
-
     def has(self, step: FileStep) -> bool:
-        """Whether a call is on a stored file, and none that the MPI library makes inside of its own."""
-        named = calls.is_mpi(step.iop_type) or step.iop_type in NAME_CHANGES
-        return self.is_stored(step.file_id) and (named or not self.is_of_mpi(step.file_id))
+        """Whether a call is on a stored file."""
+        return self.is_stored(step.file_id)
 
     def is_known(self, step: FileStep, around: Around) -> bool:
         """Whether a replay knows such a call, and both names of one on two names are of stored files."""

@@ -80,7 +80,7 @@ class Selection:
 
     def _performs(self, phase: Phase) -> bool:
         names = [member.iop_type for member in phase.pattern]
-        if phase.level == "posix" and self._own.is_of_mpi(phase.file_id):
+        if phase.by_library:
             return False
         if any(calls.performed(name) is None for name in names):
             return False
@@ -190,7 +190,7 @@ class Selection:
             {
                 self._names[file_id]
                 for _, file_id in inherited_files(self._model)
-                if file_id in self.touched and not self._own.is_of_mpi(file_id)
+                if file_id in self.touched
             }
         )
         if not names:
@@ -206,7 +206,7 @@ class Selection:
                 continue
             names = sorted({member.iop_type for member in phase.pattern})
             what = f"Phase {phase.ph_id} ({', '.join(names)}, {phase.ph_weight} bytes) is left out"
-            if phase.level == "posix" and self._own.is_of_mpi(phase.file_id):
+            if phase.by_library:
                 continue  # the MPI library does it again when its call is replayed: nothing is lost
             if not self._own.is_stored(phase.file_id):
                 sentences.append(f"{what}: {self._names[phase.file_id]} is not a stored file.")

@@ -67,6 +67,5 @@ def phase_totals(group: Sequence[Phase]) -> Totals:
 
 
 def inside_mpi(phases: Sequence[Phase]) -> set[int]:
-    """POSIX phases on files with phases of MPI-IO: the MPI library makes these calls."""
-    files = {phase.file_id for phase in phases if phase.level == "mpiio"}
-    return {phase.ph_id for phase in phases if phase.level == "posix" and phase.file_id in files}
+    """Phases of calls that the MPI library makes."""
+    return {phase.ph_id for phase in phases if phase.by_library}

@@ -22,7 +22,11 @@ def inherited_files(model: Model) -> Iterator[tuple[int, int]]:
     """(rank, file id) of POSIX files that a rank uses before it has opened them."""
     if all(program.ranks == (0,) for program in model.programs):
         return
-    file_of = {phase.ph_id: phase.file_id for phase in model.phases if phase.level == "posix"}
+    file_of = {
+        phase.ph_id: phase.file_id
+        for phase in model.phases
+        if phase.level == "posix" and not phase.by_library
+    }
     for program in model.programs:
         for file_id in sorted(set(_unopened(program, file_of))):
             yield from ((rank, file_id) for rank in program.ranks)

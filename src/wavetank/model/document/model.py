@@ -129,17 +129,9 @@ class Model(Document):
         return self
 
 
-def levels_of_files(model: Model) -> dict[int, str]:
-    """Of each file: "mpiio" where it has a phase of MPI-IO calls, else "posix"."""
-    levels = {file.file_id: "posix" for file in model.files}
-    levels |= {phase.file_id: "mpiio" for phase in model.phases if phase.level == "mpiio"}
-    return levels
-
-
 def own_phases(model: Model) -> tuple[Phase, ...]:
-    """The phases of the level at which the application itself uses each file."""
-    levels = levels_of_files(model)
-    return tuple(phase for phase in model.phases if phase.level == levels[phase.file_id])
+    """The phases of the application's own calls."""
+    return tuple(phase for phase in model.phases if not phase.by_library)
 
 
 def own_levels(model: Model) -> Model:

@@ -206,6 +206,10 @@ class Phase(Record):
     ph_id: int = Field(description="unique in the model, from 1, in order of first occurrence")
     file_id: int
     level: Literal["posix", "mpiio"]
+    by_library: bool = Field(
+        default=False,
+        description="whether the MPI library made the calls, inside of the application's MPI-IO calls",
+    )
     ph_processid: tuple[int, ...] = Field(description="MPI_COMM_WORLD ranks, ascending")
     ph_np: int
     ph_weight: int = Field(description="bytes moved by the phase over all ranks (P15 eq. 1)")

@@ -18,8 +18,8 @@ def own_levels(rows: Rows, levels: tuple[int, ...], by_time: bool) -> dict[int, 
     First is by logical clocks: ticks, then operations of the rank, then rank; by time where processes
     take part that make no MPI calls.
 
-    A file that is used through MPI-IO at all is used at that level: its POSIX calls are the MPI
-    library's (Choice).
+    A file that is used through MPI-IO at all is used at that level (Choice): its POSIX calls are the MPI
+    library's, but for those of ``rows.beside_mpi``.
     """
     table = rows.table
     found: dict[int, int] = {}

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+BESIDE_MPI: Final = 4
+"""Beside the numbers of ``Level``: POSIX calls of the application on a file that it uses through MPI-IO, too."""
 NEXT_DATA = -2
 """A seek's target: where the next data operation through the handle starts."""
 

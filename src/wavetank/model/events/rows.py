@@ -25,7 +25,7 @@ from wavetank.model.compression.folded_table import (
     unfold_loops,
     unfold_rows,
 )
-from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.events.row_kinds import BESIDE_MPI, RowKind
 from wavetank.model.events.seeks import find_null_seeks, of_loops, seek_targets
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import (
@@ -48,7 +48,7 @@ class Rows:
 
     table: Folded
     kind: UInt8Array  # RowKind
-    level: UInt8Array
+    level: UInt8Array  # Level, or BESIDE_MPI
     slot: Int32Array  # which open of the file, lowest number not in use
     comm: Int64Array  # communication calls of the rank before the row
     inside: Int64Array  # row of the MPI-IO call that a POSIX call was made in; -1 for the others
@@ -86,6 +86,7 @@ def prepare(table: FoldTable, ops: Mapping[int, Op], rules: Rules) -> Rows:
     while True:
         level = levels[table.op]
         kind = _classify(table, kinds)
+        level = beside_mpi(table, level, kinds, rules)
         slot = _slots(table, level, kinds)
         kind, table, (level, slot) = find_null_seeks(table, kind, (level, slot), ops)
         target = seek_targets(table, kind, level)
@@ -236,6 +237,33 @@ def comm_before(table: Folded, level: UInt8Array) -> Int64Array:
     return comm
 
 
+def beside_mpi(table: FoldTable, level: UInt8Array, kinds: UInt8Array, rules: Rules) -> UInt8Array:
+    """The levels with ``BESIDE_MPI`` for the POSIX calls of the application on files that it uses through MPI-IO, too.
+
+    Whose a POSIX call is, its open says: the application's is made outside of all MPI-IO calls, and so are all that go through
+    it. Calls on names, and those of logs that have no opens, stay the MPI library's.
+    """
+    if rules.levels and set(rules.levels) != {Level.POSIX, Level.MPIIO}:
+        return level
+    n_files = int(table.file.max(initial=-1)) + 2
+    of_mpi = np.zeros(n_files, dtype=bool)
+    of_mpi[table.file[(level == Level.MPIIO) & (table.file >= 0)]] = True
+    some = np.flatnonzero(of_mpi[table.file] & (level == Level.POSIX) & (table.handle >= 0))
+    opened = kinds[table.op[some]] == _KIND_CODES[OpKind.OPEN]
+    if not opened.any():
+        return level
+    outside = inside_calls(table, level)[some] < 0
+    through = np.stack((table.rank[some], table.file[some], table.handle[some]), axis=1)
+    _, key = np.unique(through, axis=0, return_inverse=True)
+    key = key.reshape(-1)
+    own = np.zeros(int(key.max()) + 1, dtype=bool)
+    own[key[opened & outside]] = True
+    own[key[~outside]] = False
+    found = level.copy()
+    found[some[own[key]]] = BESIDE_MPI
+    return found
+
+
 def inside_calls(table: FoldTable, level: UInt8Array) -> Int64Array:
     """The MPI-IO call of the same rank that each POSIX call was made in; -1 for none.
 
@@ -319,7 +347,8 @@ def _slots(table: FoldTable, level: UInt8Array, kinds: UInt8Array) -> Int64Array
     """Which open of its file each row goes through: the lowest number not in use at the open."""
     n_handles = int(table.handle.max(initial=0)) + 2
     n_files = int(table.file.max(initial=0)) + 2
-    owner = (table.rank.astype(np.int64) * n_files + table.file + 1) * 4 + level
+    user = np.where(level == BESIDE_MPI, Level.MPIIO, level)  # one open is told from the other
+    owner = (table.rank.astype(np.int64) * n_files + table.file + 1) * 4 + user
     key = owner * n_handles + table.handle + 1
     first = np.flatnonzero(np.diff(key, prepend=-1) != 0)  # rows where it changes: few
     handles, inverse = np.unique(key[first], return_inverse=True)

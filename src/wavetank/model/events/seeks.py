@@ -71,7 +71,7 @@ def find_null_seeks(
     constant = (
         seeks
         & (disp == 0)
-        & (columns[0] == Level.POSIX)
+        & (columns[0] != Level.MPIIO)
         & (table.details.origin[table.given] == SEEK_CUR)
     )
     null = constant & (before == position)
@@ -123,7 +123,7 @@ def seek_targets(table: Folded, kind: UInt8Array, level: UInt8Array) -> Int64Arr
 def _handle_key(table: FoldTable, level: UInt8Array) -> Int64Array:
     n_handles = int(table.handle.max(initial=0)) + 2
     n_files = int(table.file.max(initial=0)) + 2
-    owner = (table.rank.astype(np.int64) * n_files + table.file + 1) * 4 + level
+    owner = (table.rank.astype(np.int64) * n_files + table.file + 1) * 8 + level
     key: Int64Array = owner * n_handles + table.handle + 1
     return key
 

@@ -78,7 +78,7 @@ def _beside_data(activity: Activity) -> Int64Array:
     """Rows of calls that move no data, on files whose data the rank does not move; of two names the new one."""
     rows, data = activity.rows, activity.data
     table = rows.table
-    own = activity.own_levels()[table.file] == rows.level
+    own = activity.is_own(table.file, rows.level)
     own &= (table.file >= 0) & (rows.kind != RowKind.DATA) & (rows.kind != RowKind.IGNORED)
     own &= ~arguments.is_old_of_two_names(table) & (rows.kind != RowKind.SYNC_RANKS)
     n_files = int(table.file.max(initial=0)) + 1

@@ -9,12 +9,13 @@ import numpy as np
 
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.file_families import Families
+from wavetank.model.events.row_kinds import BESIDE_MPI
 from wavetank.model.events.rows import Rows
 from wavetank.model.events.streams import DataRows
 from wavetank.model.phases.rank_phase import RankPhase
 from wavetank.model.work_limits import WorkLimits
 from wavetank.trace.ops import codes_where
-from wavetank.trace.schema import BoolArray, Int64Array, Op
+from wavetank.trace.schema import BoolArray, Int32Array, Int64Array, Op, UInt8Array
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,11 @@ class Activity:
         for file, level in self.own_level.items():
             levels[file] = level
         return levels
+
+    def is_own(self, file: Int32Array, level: UInt8Array) -> BoolArray:
+        """Which operations are the application's: at the level at which it uses their files, or beside MPI-IO."""
+        found: BoolArray = (self.own_levels()[file] == level) | (level == BESIDE_MPI)
+        return found
 
     def codes(self, chosen: Callable[[Op], bool]) -> BoolArray:
         """Which operation codes satisfy a condition: shape (256,)."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wavetank.model.document.phase import LinearOffsets, Offsets, PatternMember, Phase
-from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.events.row_kinds import BESIDE_MPI, RowKind
 from wavetank.model.phases.activity import Activity
 from wavetank.model.phases.memory_layouts import MemoryLayouts
 from wavetank.model.phases.rank_merging import Group, offsets_of_each
@@ -156,11 +156,15 @@ def _of_groups(
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
+def _is_of_library(part: RankPhase, activity: Activity) -> bool:
+    return part.level not in (activity.own_level[part.file], BESIDE_MPI)
+
+
 def _order(
     first: RankPhase, activity: Activity, clock: _GroupTimes, own_ticks: bool
 ) -> tuple[bool, int, int, int, int]:
     return (
-        first.level != activity.own_level[first.file],
+        _is_of_library(first, activity),
         clock.launched,
         clock.most_tick if own_ticks else clock.least_tick,
         clock.seq,
@@ -199,7 +203,10 @@ def _phases(
     found = Phase.of_columns(
         ph_id=range(1, n + 1),
         file_id=[activity.file_ids[part.file] for part in first],
-        level=[LEVEL_NAMES[part.level] for part in first],
+        level=[
+            LEVEL_NAMES[Level.POSIX if part.level == BESIDE_MPI else part.level] for part in first
+        ],
+        by_library=[_is_of_library(part, activity) for part in first],
         ph_processid=[tuple([part.rank for part in of_phase]) for of_phase in parts],
         ph_np=[len(of_phase) for of_phase in parts],
         ph_weight=[

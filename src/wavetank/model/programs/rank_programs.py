@@ -57,7 +57,7 @@ def make_programs(
         events: where processes begin and end, beside what a launcher started.
     """
     rows = activity.rows
-    on_file = activity.own_levels()[rows.table.file] == rows.level
+    on_file = activity.is_own(rows.table.file, rows.level)
     on_file |= _own_renames(activity)
     keep = (rows.kind == RowKind.SYNC_RANKS) | (on_file & (rows.kind != RowKind.IGNORED))
     file_steps: list[FileStep] = []

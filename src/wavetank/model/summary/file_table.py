@@ -19,7 +19,7 @@ from wavetank.model.document.file_members import Members, Visits
 from wavetank.model.document.offsets import ViewPositions, is_contiguous
 from wavetank.model.document.phase import Phase, Series, writes
 from wavetank.model.events.file_families import Family
-from wavetank.model.events.rows import Rows
+from wavetank.model.events.row_kinds import BESIDE_MPI
 from wavetank.model.events.streams import DataRows
 from wavetank.model.native.lists import highest as how_far
 from wavetank.model.phases.activity import Activity
@@ -51,8 +51,7 @@ def make_files(
     """One record for each file, in the order of their numbers; ``directories`` of the trace's files are such."""
     data, traced, views = activity.data, trace.files, trace.views
     n_files = len(traced)
-    levels = activity.own_levels()
-    own = levels[data.file] == data.level
+    own = activity.is_own(data.file, data.level)
     reads = activity.codes(lambda op: op.kind == OpKind.READ)
     sequential, consecutive = (
         _by_level_and_file(data, counts, n_files)
@@ -64,7 +63,7 @@ def make_files(
     n_operations = np.bincount(data.file[own], weights=data.count[own], minlength=n_files)
     has_read = np.bincount(data.file[own & reads[data.op]], minlength=n_files) > 0
     has_write = np.bincount(data.file[own & ~reads[data.op]], minlength=n_files) > 0
-    users = _users(activity.rows, levels)
+    users = _users(activity)
     by_file: dict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
         by_file[phase.file_id].append(phase)
@@ -73,8 +72,8 @@ def make_files(
     files = [traced[file] for file in numbers]
     names = [LEVEL_NAMES[activity.own_level[file]] for file in numbers]
     own_phases = [
-        [phase for phase in by_file[file_id] if phase.level == name]
-        for file_id, name in zip(activity.file_ids.values(), names, strict=True)
+        [phase for phase in by_file[file_id] if not phase.by_library]
+        for file_id in activity.file_ids.values()
     ]
     weights = [_size_by_weights(own) for own in own_phases]
     reached = [
@@ -163,10 +162,10 @@ def direction(reads: bool, writes: bool) -> Literal["R", "W", "W/R", "none"]:
     return "R" if reads else "W" if writes else "none"
 
 
-def _users(rows: Rows, levels: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> dict[int, set[int]]:
-    """Ranks that open or otherwise touch each file at its own level; probing calls that fail do not count."""
-    table = rows.table
-    some = (table.file >= 0) & (table.error == 0) & (levels[table.file] == rows.level)
+def _users(activity: Activity) -> dict[int, set[int]]:
+    """Ranks that open or otherwise touch each file themselves; probing calls that fail do not count."""
+    rows, table = activity.rows, activity.rows.table
+    some = (table.file >= 0) & (table.error == 0) & activity.is_own(table.file, rows.level)
     n_ranks = int(table.rank.max(initial=0)) + 1
     users: dict[int, set[int]] = defaultdict(set)
     for pair in np.unique(table.file[some].astype(np.int64) * n_ranks + table.rank[some]).tolist():
@@ -211,6 +210,8 @@ def _by_level_and_file(data: DataRows, values: Int64Array, n_files: int) -> dict
     found = {}
     for name, level in (("posix", Level.POSIX), ("mpiio", Level.MPIIO)):
         at = data.level == level
+        if level == Level.MPIIO:
+            at |= data.level == BESIDE_MPI
         sums = np.zeros(n_files, dtype=np.int64)
         np.add.at(sums, data.file[at], values[at])
         found[name] = sums.tolist()

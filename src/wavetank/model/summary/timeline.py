@@ -9,6 +9,7 @@ import numpy as np
 
 from wavetank.model.compression.folded_table import Folded, members
 from wavetank.model.document.timeline import PointColumns, Timeline
+from wavetank.model.events.row_kinds import BESIDE_MPI
 from wavetank.model.phases.activity import Activity
 from wavetank.model.summary.run_times import IdleTimes
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
@@ -39,7 +40,7 @@ def make_timeline(activity: Activity, idle: IdleTimes, ph_ids: Int64Array) -> Ti
     own = [
         number
         for number, part in enumerate(activity.parts)
-        if part.level == activity.own_level[part.file]
+        if part.level in (activity.own_level[part.file], BESIDE_MPI)
     ]
     parts, limits = activity.parts, activity.thresholds
     # Of many ranks fewer are kept, so that what each does with its turns of reads and writes is seen.

@@ -56,7 +56,7 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[Note]:
         )
         text = (
             f"{', '.join(names)} was used through MPI-IO and beside it: {int(table.count[beside].sum())} POSIX operations "
-            "outside of MPI-IO calls are phases of the level below, and in no program"
+            "outside of MPI-IO calls, on files that the MPI library opened, are phases of the level below, and in no program"
         )
         found.append(note("inferred", "levels", text))
     lost = [facts.rank for facts in trace.ranks if not facts.complete]
