@@ -19,7 +19,7 @@ from wavetank.document import provenance
 from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.expansion import phase_operations
 from wavetank.model.document.file import ModelFile
-from wavetank.model.document.model import Model, levels_of_files
+from wavetank.model.document.model import Model
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
 from wavetank.notes import texts
@@ -127,7 +127,7 @@ def test_collective_buffers_are_seen_in_what_collective_calls_became(run: Run) -
     size = int(run.hints[2].split()[1]) if run.hints else 65536
     assert found.relations
     for relation in found.relations:
-        assert levels_of_files(found)[found.phases[relation.ph_id - 1].file_id] == "mpiio"
+        assert found.phases[relation.ph_id - 1].level == "mpiio"
         assert 0 < relation.rs_max <= size
     # Every byte is written once and read once, by as many ranks as there were aggregators.
     aggregators = {rank for relation in found.relations for rank in relation.ranks}

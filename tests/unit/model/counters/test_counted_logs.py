@@ -9,7 +9,7 @@ from fold_builder import PROVENANCE
 from test_counted_models import requests
 
 from darshan_logs import without_dxt
-from wavetank.model.document.model import Model, levels_of_files
+from wavetank.model.document.model import Model, own_phases
 from wavetank.model.extract import extract_model
 from wavetank.notes import texts
 from wavetank.trace.open import open_trace
@@ -41,9 +41,7 @@ ALL_ALIKE = [
 
 def own_requests(model: Model) -> object:
     """Operations by call and size, at the level at which the application uses each file."""
-    levels = levels_of_files(model)
-    own = tuple(phase for phase in model.phases if phase.level == levels[phase.file_id])
-    return requests(model.model_copy(update={"phases": own}))
+    return requests(model.model_copy(update={"phases": own_phases(model)}))
 
 
 @pytest.mark.parametrize("name", ALL_ALIKE)
