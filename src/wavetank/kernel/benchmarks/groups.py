@@ -6,6 +6,7 @@ stride at all, and notes on every difference between a benchmark's operations an
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -321,18 +322,17 @@ def _layout(runs: Sequence[Run]) -> str:
     return f"from {run.offset}" + (f" every {run.disp} bytes" if run.count > 1 else "")
 
 
+def span(phases: Iterable[Phase]) -> tuple[float, float]:
+    """When phases ran, in seconds of the run: at any time, for all that is known, where no phase says when."""
+    starts = [phase.start_s for phase in phases if phase.start_s is not None]
+    ends = [phase.end_s for phase in phases if phase.end_s is not None]
+    return (min(starts), max(ends)) if starts and ends else (-math.inf, math.inf)
+
+
 def overlap(group: Group, other: Group) -> bool:
     """Whether two groups ran at the same time, for all that is known."""
-
-    def span(phases: Iterable[Phase]) -> tuple[float, float] | None:
-        starts = [phase.start_s for phase in phases if phase.start_s is not None]
-        ends = [phase.end_s for phase in phases if phase.end_s is not None]
-        return (min(starts), max(ends)) if starts and ends else None
-
-    ours, theirs = span(group.phases), span(other.phases)
-    if ours is None or theirs is None:
-        return True
-    return ours[0] < theirs[1] and theirs[0] < ours[1]
+    (begin, end), (their_begin, their_end) = span(group.phases), span(other.phases)
+    return begin < their_end and their_begin < end
 
 
 def some(ranks: Sequence[int]) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wavetank.kernel.benchmarks.groups import Group, iors_own, overlap, some, stem_of
+import numpy as np
+
+from wavetank.kernel.benchmarks.groups import Group, iors_own, some, span, stem_of
 from wavetank.kernel.document import calls
 from wavetank.tables.words import listed
 
@@ -21,9 +23,16 @@ class Surroundings:
             for group in groups
             if not calls.reads(group.phases[0].pattern[0].iop_type)
         }
-        self._by_ranks: dict[frozenset[int], list[Group]] = {}
+        by_ranks: dict[frozenset[int], list[Group]] = {}
         for group in groups:
-            self._by_ranks.setdefault(frozenset(group.ranks()), []).append(group)
+            by_ranks.setdefault(frozenset(group.ranks()), []).append(group)
+        self._by_ranks = {
+            ranks: (
+                np.array([span(one.phases) for one in some_groups]).T,
+                np.array([one.phases[0].ph_id for one in some_groups]),
+            )
+            for ranks, some_groups in by_ranks.items()
+        }
 
     def of(self, group: Group, *, made_before: bool) -> Iterator[str]:
         """Sentences on one group; ``made_before``: a line makes what its line reads."""
@@ -51,23 +60,22 @@ class Surroundings:
             yield "What the line reads is made by the line before it, of IOR's own content; -C reads another task's."
         elif calls.reads(name) and phase.file_id in self._written:
             yield "The line reads what a write line left, from the cache of the same node where it still is; -C reads another's."
-        concurrent = [other.phases[0].ph_id for other in self._beside(group)]
+        concurrent = self._beside(group)
         if concurrent:
             yield (
-                f"Other ranks do phase {listed(sorted(concurrent), _MOST_NAMED)} at the same time: start those lines together "
+                f"Other ranks do phase {listed(concurrent, _MOST_NAMED)} at the same time: start those lines together "
                 "with this one."
             )
         elif self._n_groups > 1:
             yield "The order against the other phases is that in which the lines are run."
         yield "Pauses between operations are left out."
 
-    def _beside(self, group: Group) -> list[Group]:
-        """Groups of other ranks that ran at the same time."""
+    def _beside(self, group: Group) -> list[int]:
+        """The first phase of each group of other ranks that ran at the same time, for all that is known."""
         ranks = group.ranks()
-        return [
-            other
-            for theirs, others in self._by_ranks.items()
-            if theirs.isdisjoint(ranks)
-            for other in others
-            if overlap(group, other)
-        ]
+        begin, end = span(group.phases)
+        found: list[int] = []
+        for theirs, ((starts, ends), ph_ids) in self._by_ranks.items():
+            if theirs.isdisjoint(ranks):
+                found += ph_ids[(begin < ends) & (starts < end)].tolist()
+        return sorted(found)
