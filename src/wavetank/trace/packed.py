@@ -22,13 +22,14 @@ from wavetank.steps import going_on
 
 _LINES = 10_000  # between two looks at how far it is
 _GZIP, _BZIP2, _XZ, _ZSTD = b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd"
+_PACKED = (_GZIP, _BZIP2, _XZ, _ZSTD)
 _BROKEN = (OSError, EOFError, zlib.error, lzma.LZMAError)  # what the readers of packed files raise
 
 
 def is_packed(path: Path) -> bool:
     """Whether a file is packed as a whole."""
     with path.open("rb") as stream:
-        return stream.read(6).startswith((_GZIP, _BZIP2, _XZ, _ZSTD))
+        return stream.read(6).startswith(_PACKED)
 
 
 def unpack(path: Path, copy: Path) -> None:
@@ -51,6 +52,10 @@ def head(path: Path, n: int) -> bytes:
         TraceError: it cannot be read or unpacked.
     """
     try:
+        with path.open("rb") as plain:
+            content = plain.read(n)
+        if not content.startswith(_PACKED):
+            return content
         with _unpacked(path) as stream:
             return stream.read(n)
     except _BROKEN as error:

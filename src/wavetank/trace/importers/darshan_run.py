@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-import numpy as np
-
 from wavetank.errors import TraceError
 from wavetank.notes import Note, note
 from wavetank.trace.importers.counter_table import CounterTable
@@ -44,10 +42,10 @@ def run_of(
         TraceError: records are of ranks that the run did not have.
     """
     tables: list[CounterTable | Segments] = [*counters.values(), *segments.values()]
-    ranks = np.unique(np.concatenate([np.empty(0, np.int64), *(one.rank for one in tables)]))
-    if len(ranks) and ranks[-1] >= job.n_processes:
+    ranks = {rank for table in tables for rank in table.rank.tolist()}
+    if max(ranks, default=0) >= job.n_processes:
         raise TraceError(
-            f"{path} is damaged: it has records of rank {ranks[-1]}, and its job record says {job.n_processes} processes"
+            f"{path} is damaged: it has records of rank {max(ranks)}, and its job record says {job.n_processes} processes"
         )
     notes = []
     if repeated := sum([_repeated(table) for table in tables]):
@@ -55,8 +53,8 @@ def run_of(
     if job.ended_ns is not None:
         return (job.ended_ns - job.started_ns) / 1e9, tuple(notes)
     notes.append(note("unfinished", "run", _NO_END))
-    if job.n_processes > 1 and len(ranks) == 1 and ranks[0] >= 0:
-        notes.append(note("lost", "ranks", _ONE_RANK.format(ranks[0], job.n_processes)))
+    if job.n_processes > 1 and len(ranks) == 1 and min(ranks) >= 0:
+        notes.append(note("lost", "ranks", _ONE_RANK.format(*ranks, job.n_processes)))
     ends = [table.latest_s() for table in counters.values()]
     ends += [float(part.segment["end_s"].max(initial=0.0)) for part in segments.values()]
     return max(ends, default=0.0), tuple(notes)
@@ -64,5 +62,5 @@ def run_of(
 
 def _repeated(records: CounterTable | Segments) -> int:
     """Records beyond the first one of a file and rank."""
-    pairs = np.stack((records.file.view(np.int64), records.rank.astype(np.int64)), axis=1)
-    return len(pairs) - len(np.unique(pairs, axis=0))
+    pairs = set(zip(records.file.tolist(), records.rank.tolist(), strict=True))
+    return len(records.file) - len(pairs)
