@@ -336,6 +336,18 @@ def provenance(inputs: Iterable[Path] = (), seed: int | None = None) -> Provenan
     )
 
 
+NOT_WRITTEN = Provenance.model_construct(
+    tool_version=__version__,
+    tool_commit=None,
+    command="",
+    created_utc="",
+    host=HostFacts.model_construct(
+        hostname="", kernel="", machine="", cpu_model=None, n_cpus=0, memory_bytes=0
+    ),
+)
+"""Of a document that is shown and no file: reading the whole input for its hash takes longer than the model of a small log."""
+
+
 @cache
 def host_facts() -> HostFacts:
     """Facts of this machine."""

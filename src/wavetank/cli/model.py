@@ -100,7 +100,7 @@ def command(
     """  # fmt: skip
     import_numpy()
     from wavetank.cli.model_output import print_model
-    from wavetank.document import provenance
+    from wavetank.document import NOT_WRITTEN, provenance
     from wavetank.model.extract import extract_model
     from wavetank.model.rules import rules_of
     from wavetank.trace.open import open_trace
@@ -111,7 +111,8 @@ def command(
     )
     # Not kept here: the extraction drops what it has no more use for, and a large trace takes much room.
     recorded = [_whole(open_trace(trace), allow_damaged)]
-    model = extract_model(recorded.pop(), provenance([trace]), rules, name=name)
+    made_by = NOT_WRITTEN if output is None else provenance([trace])
+    model = extract_model(recorded.pop(), made_by, rules, name=name)
     if output is not None:
         model.write(output)
     print_model(model, output_format)
