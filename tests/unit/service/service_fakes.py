@@ -131,6 +131,7 @@ class FolderMaker(Folders):
         super().__init__(folder, point)
         self.away: dict[str, str] = {}
         self.calls: list[tuple[str, str]] = []
+        self.shut: list[tuple[str, str, tuple[Access, ...]]] = []
 
     def see(self, server: Server) -> None:
         self._see("see")
@@ -182,6 +183,9 @@ class FolderMaker(Folders):
     def change_access(self, order: Order) -> None:
         path = self._called("change_access", order.space.id)
         self._write(path, order, access=order.space.access)
+
+    def shut_out(self, order: Order, node: str) -> None:
+        self.shut.append((order.space.id, node, order.space.access))
 
     def remove(self, space: str) -> None:
         path = self._called("remove", space)

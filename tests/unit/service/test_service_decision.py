@@ -38,6 +38,8 @@ def found(*, whole=True, size=GIB, access=frozenset({RULE})):
         ("ready", 1, found(access=frozenset({RULE, ip("10.0.0.2")})), "change_access"),
         ("growing", 1, found(size=2), "resize"),
         ("growing", 1, found(whole=False), "resize"),
+        ("growing", 1, found(whole=False, access=frozenset()), "change_access"),
+        ("growing", 1, found(size=2, access=frozenset()), "change_access"),
         ("growing", 1, None, "fail"),
         ("changing", 1, found(access=frozenset({ip("10.0.0.1", "ro")})), "change_access"),
         ("changing", 1, found(), "finish"),

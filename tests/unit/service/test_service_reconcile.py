@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from datetime import timedelta
 
 import pytest
 from service_fakes import GIB, Clock, FolderMaker, ip, request, server, tenant
@@ -286,3 +287,67 @@ def test_a_driver_that_is_to_stop_takes_no_further_step(service):
     service.driver.settle()
     assert [service.store.space(each).state for each in (first, second)] == ["ready", "ready"]
     assert service.deeds() == ["make", "make"]
+
+
+def test_a_wrong_rule_is_corrected_before_all_else_is_mended(service):
+    space = service.create(access=[ip("10.0.0.1")])
+    service.driver.settle()
+    service.maker.broken = {"change_access": "its server refuses 10.0.0.2"}
+    wrong, right = (AccessList(access=(ip(each),)) for each in ("10.0.0.2", "10.0.0.3"))
+    service.store.set_access(space, wrong, service.now(), "admin")
+    service.driver.settle()
+    (service.maker.folder / space / "half").write_text("")
+    assert service.store.space(space).state == "failed"
+    service.maker.broken = {}
+    service.store.set_access(space, right, service.now(), "admin")
+    service.maker.calls.clear()
+    service.driver.settle()
+    assert service.deeds() == ["change_access", "resize"]
+    assert service.store.space(space).state == "ready"
+    assert service.maker.find(space).access == {ip("10.0.0.3")}
+
+
+def test_a_space_that_could_not_be_made_by_its_rules_is_made_by_others(service):
+    space = service.create(access=[ip("10.0.0.1")])
+    service.maker.broken = {"make": "its server refuses 10.0.0.1"}
+    service.driver.settle()
+    service.maker.broken = {}
+    service.store.set_access(space, AccessList(access=(ip("10.0.0.2"),)), service.now(), "admin")
+    service.driver.settle()
+    assert service.store.space(space).state == "ready"
+    assert service.maker.find(space).access == {ip("10.0.0.2")}
+
+
+@pytest.mark.parametrize("deed", ["make", "resize", "change_access", "remove"])
+def test_what_failed_is_tried_again_by_itself_less_and_less_often(service, deed):
+    space = service.create()
+    if deed == "make":
+        service.maker.broken = {deed: "busy"}
+    service.driver.settle()
+    service.maker.broken = {deed: "busy"}
+    if deed == "resize":
+        service.store.resize_space(space, Resize(size=2 * GIB), service.now(), "admin")
+    elif deed == "change_access":
+        service.store.set_access(
+            space, AccessList(access=(ip("10.0.0.2"),)), service.now(), "admin"
+        )
+    elif deed == "remove":
+        service.store.delete_space(space, service.now(), "admin")
+    service.driver.settle()
+    before = len(service.deeds())
+    waits = []
+    for _ in range(4):
+        service.driver.examine()
+        began = service.now.time
+        while len(service.deeds()) == before:
+            service.now.time += timedelta(seconds=10)
+            service.driver.examine()
+        waits.append(service.now.time - began)
+        before = len(service.deeds())
+        assert service.store.space(space).state == "failed"
+    assert waits == sorted(waits)
+    assert waits[-1] >= timedelta(seconds=200)
+    service.maker.broken = {}
+    service.now.time += timedelta(hours=1)
+    service.driver.examine()
+    assert service.store.space(space).state == ("gone" if deed == "remove" else "ready")

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from wavetank.document import explain
 from wavetank.service.api.desk import Desk, DeskHere
 from wavetank.service.api.refusals import TOLD
-from wavetank.service.api.spaces import Limit
+from wavetank.service.api.spaces import After, Limit
 from wavetank.service.core.answers import (
     AuditPage,
     Revoked,
@@ -139,7 +139,7 @@ def remove_template(name: Name, desk: DeskHere) -> Response:
 @router.get("/v1/audit")
 def audit(
     desk: DeskHere,
-    after: Annotated[int, Query(ge=0, description="number of the last row that is known")] = 0,
+    after: After = 0,
     limit: Limit = 100,
 ) -> AuditPage:
     """Who asked for what, and what came of it."""

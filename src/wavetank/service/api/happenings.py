@@ -10,7 +10,7 @@ from wavetank import __version__
 from wavetank.service.api.callers import CallerHere
 from wavetank.service.api.desk import DeskHere
 from wavetank.service.api.refusals import TOLD
-from wavetank.service.api.spaces import Limit
+from wavetank.service.api.spaces import After, Limit
 from wavetank.service.core.answers import ClassAnswer, Classes, EventPage, Health, TenantAnswer
 from wavetank.service.core.classes import CLASSES
 
@@ -54,7 +54,7 @@ def events(
     desk: DeskHere,
     caller: CallerHere,
     space: Annotated[str | None, Query(description="identity: only events of this space")] = None,
-    after: Annotated[int, Query(ge=0, description="number of the last event that is known")] = 0,
+    after: After = 0,
     limit: Limit = 100,
 ) -> EventPage:
     """What happened, in order."""

@@ -10,7 +10,7 @@ from wavetank.service.api.callers import Caller, CallerHere
 from wavetank.service.api.desk import Desk, DeskHere
 from wavetank.service.api.refusals import TOLD
 from wavetank.service.core.answers import SpacePage
-from wavetank.service.core.records import AccessList, Name, Resize, Space, SpaceRequest
+from wavetank.service.core.records import LAST_NUMBER, AccessList, Name, Resize, Space, SpaceRequest
 from wavetank.service.core.refusals import Refused
 from wavetank.service.core.states import UNSETTLED
 
@@ -23,6 +23,9 @@ router = APIRouter(tags=["spaces"], responses=TOLD)
 tenants_router = APIRouter(tags=["spaces"], responses=TOLD)
 """For tenants alone."""
 
+After = Annotated[
+    int, Query(ge=0, le=LAST_NUMBER, description="number of the last row that is known")
+]
 Limit = Annotated[int, Query(ge=1, le=MOST_OF_A_PAGE, description="rows at most")]
 
 
@@ -81,7 +84,8 @@ def set_access(
     desk: DeskHere,
     caller: CallerHere,
     generation: Annotated[
-        int | None, Query(description="that the space must still have; else 412")
+        int | None,
+        Query(ge=0, le=LAST_NUMBER, description="that the space must still have; else 412"),
     ] = None,
 ) -> Space:
     """Ask for these access rules in place of those that there are."""

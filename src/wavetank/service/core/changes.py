@@ -251,14 +251,16 @@ def set_access(space: Space, access: Iterable[Access], now: datetime) -> Space:
         Refused: state, invalid.
     """
     rules = tuple(access)
-    if space.state == "failed" or space.state in ("deleting", "gone"):
+    if space.state in ("deleting", "gone") or space.failed_in == "deleting":
         _see_made(space, "given other access rules", ("failed",))
     if problems := list(access_problems(space.kind, rules)):
         raise Refused("invalid", f"space {space.name!r}: {'; '.join(problems)}")
     if set(rules) == set(space.access) and space.state != "failed":
         return space
     wanted = space.model_copy(update={"access": rules})
-    state: State = "changing" if space.state in ("ready", "failed") else space.state
+    state: State = space.state
+    if state in ("ready", "failed"):
+        state = "changing" if space.made_generation else "making"
     return _wants(wanted, state, now)
 
 

@@ -128,6 +128,10 @@ def _certificate_problems(title: str, access: Iterable[Access]) -> Iterator[str]
             f"{title} keeps rules by ip or by certificate, not both in one space: its bricks speak TLS, or they do not. "
             "Revoke the others first"
         )
+    if len({rule.authority for rule in by_name if rule.authority}) > 1:
+        yield (
+            f"{title} trusts all authorities of a space for all of its names: give its rules one authority, or make a space for each"
+        )
     for rule in by_name:
         if rule.authority is None:
             yield f"the rule for certificate {rule.subject} does not say which authority signs it: give its certificate, as by --authority"

@@ -28,7 +28,12 @@ Level = Literal["rw", "ro"]
 SMALLEST_SPACE_BYTES = 2**20
 LARGEST_BYTES = 2**58  # sums of many stay below 2^63, where the integers of SQLite end
 
-_SUBJECT = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,127}$")
+MOST_OF_A_KIND = 2**31 - 1  # servers, spaces; far below what an integer of SQLite holds
+LAST_NUMBER = 2**63 - 1  # of an event, an audit row or a generation: an integer of SQLite
+
+_SUBJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
+
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Quota(Record):
@@ -38,9 +43,14 @@ class Quota(Record):
         default=None, description="of all of its spaces together, as asked for (without copies)"
     )
     servers: int | None = Field(
-        default=None, ge=0, description="servers of its dedicated spaces together"
+        default=None,
+        ge=0,
+        le=MOST_OF_A_KIND,
+        description="servers of its dedicated spaces together",
     )
-    spaces: int | None = Field(default=None, ge=0, description="spaces that are not gone")
+    spaces: int | None = Field(
+        default=None, ge=0, le=MOST_OF_A_KIND, description="spaces that are not gone"
+    )
 
 
 class Usage(Record):
@@ -119,6 +129,36 @@ class Held(Record):
         return sum(self.free.values())
 
 
+def _network(text: str) -> Network:
+    """The network that a text names, made from its number: nothing else of the text remains.
+
+    Raises:
+        ValueError: it names none, or one within a zone, which says nothing to other machines.
+    """
+    try:
+        found = ipaddress.ip_network(text, strict=True)
+    except ValueError as error:
+        raise ValueError(
+            f"{text!r} is no address and no network: {error}. Write 10.0.0.7 or 10.0.0.0/24"
+        ) from None
+    if found.version == 4:
+        return ipaddress.IPv4Network((int(found.network_address), found.prefixlen))
+    if found.network_address.scope_id is not None:
+        raise ValueError(
+            f"{text!r} has a zone, which counts on one machine alone. Write the address without '%' and what follows"
+        )
+    mapped = found.network_address.ipv4_mapped
+    if mapped is not None and found.prefixlen >= 96:
+        return ipaddress.IPv4Network((int(mapped), found.prefixlen - 96))
+    return ipaddress.IPv6Network((int(found.network_address), found.prefixlen))
+
+
+def _written(network: Network) -> str:
+    """A network as text: an address alone without its prefix."""
+    alone = network.prefixlen == network.max_prefixlen
+    return str(network.network_address if alone else network)
+
+
 class Access(Record):
     """A rule of who may mount a space."""
 
@@ -135,21 +175,19 @@ class Access(Record):
     @model_validator(mode="before")
     @classmethod
     def _normal(cls, body: object) -> object:
-        """An address is written in one way, so that the same rule is not there twice."""
+        """The subject of a rule by address is written anew from its number, so that the same rule is not there twice."""
         if not isinstance(body, dict) or body.get("kind") != "ip":
             return body
-        try:
-            network = ipaddress.ip_network(str(body.get("subject", "")), strict=True)
-        except ValueError as error:
-            raise ValueError(
-                f"{body.get('subject')!r} is no address and no network: {error}. Write 10.0.0.7 or 10.0.0.0/24"
-            ) from None
-        alone = network.prefixlen == network.max_prefixlen
-        return {**body, "subject": str(network.network_address if alone else network)}
+        return {**body, "subject": _written(_network(str(body.get("subject", ""))))}
+
+    @property
+    def network(self) -> Network:
+        """The addresses of a rule by address, as a number and a prefix."""
+        return _network(self.subject)
 
     @model_validator(mode="after")
     def _is_a_name(self) -> Self:
-        if self.kind != "ip" and not _SUBJECT.match(self.subject):
+        if self.kind != "ip" and not _SUBJECT.fullmatch(self.subject):
             raise ValueError(
                 f"{self.subject!r} is no name of a {self.kind}: up to 128 letters, digits and . _ @ -"
             )

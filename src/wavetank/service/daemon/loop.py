@@ -1,4 +1,8 @@
-"""The thread that makes spaces: when a request came, when something is not settled yet, and at times to see that all is there."""
+"""The threads that make spaces: when a request came, when something is not settled yet, and at times to see that all is there.
+
+Each server has one thread for its spaces, and one that shuts out clients which lost their access. So no server waits for another one,
+and nobody who lost access keeps it while something else is done.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,15 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
 from wavetank.errors import WavetankError
 from wavetank.service.core.places import audit_log
 from wavetank.service.daemon.audit import AuditLog
 from wavetank.service.daemon.settings import Settings
 from wavetank.service.reconcile.clusters import Clusters
-from wavetank.service.reconcile.driver import Reconciler
+from wavetank.service.reconcile.driver import OWN_SERVERS, Reconciler
+from wavetank.service.reconcile.lanes import Lanes
 from wavetank.service.reconcile.maker import Maker
 from wavetank.service.store.store import Store
 
@@ -61,6 +67,10 @@ class Loop:
         self._driver = Reconciler(store, maker, now, self._stop.is_set, clusters)
         self._audit = AuditLog(store, audit_log(settings.folder))
         self._thread = threading.Thread(target=self._run, name="spaces", daemon=True)
+        self._work, self._doors = Lanes(self._fail), Lanes(self._fail)
+        self._examined_s: float | None = None
+        self._shut: dict[str, int] = {}
+        """Unsettled space -> its generation when clients that it leaves out were last shut out."""
 
     def start(self) -> None:
         """Start the thread: it makes good what a killed process left, first."""
@@ -71,7 +81,7 @@ class Loop:
         self._bell.set()
 
     def stop(self) -> None:
-        """End after the step that is being taken, and wait for it."""
+        """End after the steps that are being taken, and wait for them."""
         self._stop.set()
         self._bell.set()
         if self._thread.ident is not None:
@@ -79,27 +89,57 @@ class Loop:
 
     def _run(self) -> None:
         try:
-            self._rounds()
+            while not self._tried(self._driver.close_intents) and not self._stop.is_set():
+                self._bell.wait(self._settings.retry_s)
+            while not self._stop.is_set():
+                self._bell.clear()
+                self._tried(self._offer)
+                self._tried(self._audit.follow)
+                self._bell.wait(self._settings.retry_s)
+            for lanes in (self._doors, self._work):
+                lanes.close()
+            self._tried(self._audit.follow)
         except BaseException as error:  # noqa: BLE001 - the main thread raises it
-            self.failure = error
+            self._fail(error)
         finally:
             self._ended()
 
-    def _rounds(self) -> None:
-        due: list[Callable[[], object]] = [self._driver.recover]
-        examined = self._clock()
-        while not self._stop.is_set():
-            self._bell.clear()
-            if self._clock() - examined >= self._settings.examine_s:
-                due = due or [self._driver.examine]
-            if self._tried(due[0] if due else self._driver.settle) and due:
-                due, examined = [], self._clock()
-                self._tried(self._forget)
-            self._tried(self._audit.follow)
-            self._bell.wait(self._settings.retry_s)
-        self._tried(self._audit.follow)
+    def _fail(self, error: BaseException) -> None:
+        """End the loop by a fault of the program."""
+        self.failure = self.failure or error
+        self._stop.set()
+        self._bell.set()
 
-    def _forget(self) -> None:
+    def _offer(self) -> None:
+        """Have all be done that is to be done now."""
+        clock_s = self._clock()
+        if self._examined_s is None or clock_s - self._examined_s >= self._settings.examine_s:
+            self._examined_s = clock_s
+            self._work.offer("examination", frozenset(), partial(self._tried, self._examine))
+        unsettled = self._store.unsettled()
+        self._shut = {each: self._shut.get(each, 0) for each in unsettled}
+        for identity in unsettled:
+            self._offer_space(identity)
+
+    def _offer_space(self, identity: str) -> None:
+        servers = self._driver.servers_of(identity)
+        space = self._store.space(identity)
+        if space.made_generation and self._shut.get(identity) != space.generation:
+            self._shut[identity] = space.generation
+            for node in servers - {OWN_SERVERS}:
+                shuts = partial(self._tried, partial(self._driver.shut_out, identity, node))
+                self._doors.offer(f"{identity} {node}", frozenset({node}), shuts)
+        settles = partial(self._tried, partial(self._driver.settle_space, identity))
+        self._work.offer(identity, servers, settles)
+
+    def _examine(self) -> None:
+        """Look at all that is there, and have done what is to be done; where that cannot be, it is tried again soon."""
+        try:
+            for identity in self._driver.differing():
+                self._offer_space(identity)
+        except WavetankError:
+            self._examined_s = None
+            raise
         self._store.forget(self._now() - timedelta(seconds=self._settings.keep_gone_s))
 
     @staticmethod

@@ -115,10 +115,12 @@ def _towards(order: Order, found: Found | None) -> Step:
 
 
 def _repaired(order: Order, found: Found) -> Step | None:
-    """The step that brings what is there nearer to what is wanted; None where it is so."""
-    if not found.whole or dict(found.shares) != order.wanted_shares():
+    """The step that brings what is there nearer to what is wanted, None where it is so: rules, then size, then health."""
+    if step := _access(order, found):
+        return step
+    if dict(found.shares) != order.wanted_shares():
         return Step("resize", "its place is not as wanted")
-    return _access(order, found)
+    return None if found.whole else Step("resize", "something of it does not run, or is not whole")
 
 
 def _access(order: Order, found: Found | None) -> Step | None:

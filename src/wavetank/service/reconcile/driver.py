@@ -14,16 +14,21 @@ Why a server that does not answer makes nothing fail: nothing is known then. Why
 has failed, and is not made again: an empty one in its place would hide that its data is gone. Why what is there and
 unknown stays: a store that was restored from an older copy knows less than there is.
 
-Why one thread, and not one for each space: spaces share servers, and a maker then never meets itself on one. Requests are
-answered by other threads meanwhile.
+Why one space at a time on a server: a maker then never meets itself there. Spaces of other servers are worked on meanwhile.
+Why clients are shut out apart from all this, by ``shut_out``: it waits for no server's other work.
+
+Why what failed is tried again by itself, at longer and longer intervals: its cause may be gone, and nobody may be there to say so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
 
 from wavetank.errors import WavetankError
+from wavetank.service.core import changes
 from wavetank.service.core.orders import Found, Order, There, UnfinishedError
 from wavetank.service.core.own_servers import OwnCluster, OwnServers
 from wavetank.service.core.records import Space
@@ -33,9 +38,14 @@ from wavetank.service.reconcile.decision import Looks, Step, next_step
 from wavetank.service.reconcile.maker import Maker
 from wavetank.service.store.store import Store
 
+FIRST_WAIT_S, LONGEST_WAIT_S = 60.0, 3600.0
+"""Before what failed is tried again: the first time, and at most, as each time is twice the one before."""
+OWN_SERVERS = "servers that are brought up"
+"""Stands for a server of all spaces whose servers the service brings up: one cluster comes up, or goes, at a time."""
+
 
 class Reconciler:
-    """Acts on a store by a maker. One at a time of a folder, in one thread; requests may come in by other threads meanwhile.
+    """Acts on a store by a maker. One of a folder at a time; of its spaces, those that share no server may be settled at the same time.
 
     Attributes:
         store: open.
@@ -58,6 +68,8 @@ class Reconciler:
         self.maker = maker
         self.now = now
         self.stopping = stopping
+        self._tries: dict[str, tuple[int, datetime]] = {}
+        """Space that failed -> how often it was tried again by itself, and when it is the next time."""
 
     def recover(self) -> None:
         """At the start: close the intents that a killed process left open, and look at every space, settled or not.
@@ -65,19 +77,34 @@ class Reconciler:
         Raises:
             ServiceError: the store cannot be written.
         """
-        for intent in self.store.open_intents():
-            self.store.interrupted(intent, self.now())
+        self.close_intents()
         self.examine()
 
-    def examine(self) -> None:
-        """Look at all that is there: ready spaces that are not as wanted any more, and what is there of spaces that are gone.
+    def close_intents(self) -> None:
+        """Say of intents that a killed process left open that it is not known what came of them."""
+        for intent in self.store.open_intents():
+            self.store.interrupted(intent, self.now())
 
-        What is there of a space that the store has never heard of is told as an event, and left: it may be data. Spaces of a server that
-        cannot be asked stay as they are, and say so; all others are looked after.
+    def examine(self) -> None:
+        """Look at all that is there, and settle what is not as wanted, space by space.
 
         Raises:
             ServiceError: the store cannot be written.
         """
+        for identity in self.differing():
+            self.settle_space(identity)
+        self.settle()
+
+    def differing(self) -> tuple[str, ...]:
+        """Look at all that is there: settled spaces that are not as wanted, what is left of spaces that are gone, and what failed.
+
+        What is there of a space that the store has never heard of is told as an event, and left: it may be data. Spaces of a server that
+        cannot be asked stay as they are, and say so; all others are looked after. What failed is told when it is to be tried again.
+
+        Raises:
+            ServiceError: the store cannot be written.
+        """
+        found: list[str] = []
         there = self.maker.there()
         if there.away:
             self.store.tell(None, "unreachable", _told(there.away.values()), self.now())
@@ -89,25 +116,35 @@ class Reconciler:
                 unknown.append(identity)
                 continue
             if order.own is not None or next_step(order, there.spaces[identity]).do != "rest":
-                self._settle(identity)
+                found.append(identity)
         if unknown:
             text = f"on the servers and unknown to the service, left as it is: {', '.join(unknown)}"
             self.store.tell(None, "stray", text, self.now())
-        for identity in self.store.ready_spaces():
-            if identity not in there.spaces:
-                self._look_for(identity, there)
-        self.settle()
+        missing = (each for each in self.store.ready_spaces() if each not in there.spaces)
+        found += [each for each in missing if self._is_missing(each, there)]
+        return tuple(dict.fromkeys((*found, *self._due())))
 
-    def _look_for(self, identity: str, there: There) -> None:
-        """Look for a ready space that no server that can be asked has."""
+    def _due(self) -> list[str]:
+        """Spaces that failed, and are to be tried again now."""
+        failed, now = self.store.failed_spaces(), self.now()
+        self._tries = {each: self._tries.get(each, (0, now)) for each in failed}
+        due = [each for each, (_, at) in self._tries.items() if at <= now]
+        for each in due:
+            n, _ = self._tries[each]
+            wait = timedelta(seconds=min(FIRST_WAIT_S * 2**n, LONGEST_WAIT_S))
+            self._tries[each] = n + 1, now + wait
+        return due
+
+    def _is_missing(self, identity: str, there: There) -> bool:
+        """Whether a ready space that no server has which can be asked is to be looked after; else it is told."""
         order = self.store.order(identity)
         nodes = {share.node for share in order.shares}
         if order.own is not None and set(self._looks_at(order).values()) != {"up"}:
-            self._settle(identity)
-        elif why := [there.away[node] for node in sorted(nodes & there.away.keys())]:
+            return True
+        if why := [there.away[node] for node in sorted(nodes & there.away.keys())]:
             self.store.tell(order.space, "unreachable", _told(why), self.now())
-        else:
-            self._settle(identity)
+            return False
+        return True
 
     def settle(self) -> int:
         """Do all that is to be done now, space by space; how many spaces there were to do something with.
@@ -119,11 +156,32 @@ class Reconciler:
         """
         unsettled = self.store.unsettled()
         for identity in unsettled:
-            self._settle(identity)
+            self.settle_space(identity)
         return len(unsettled)
 
-    def _settle(self, identity: str) -> None:
-        """Take the steps of one space until it rests. A step that changes nothing is not taken twice."""
+    def servers_of(self, identity: str) -> frozenset[str]:
+        """Servers on which nothing else may be done while a space is settled; all, where none is known to have it."""
+        order = self.store.order(identity)
+        nodes = {share.node for share in order.shares}
+        nodes = nodes or {held.server.node for held in self.store.servers()}
+        return frozenset(nodes | ({OWN_SERVERS} if order.own is not None else set()))
+
+    def shut_out(self, identity: str, node: str) -> None:
+        """Shut whoever may not use a space any more out of a server of it. Any thread may call, whatever others do with the space.
+
+        Nobody may use one that goes. What cannot be done now is done by the space's steps, which say why.
+        """
+        order = self.store.order(identity)
+        if order.space.state in ("deleting", "gone"):
+            order = replace(order, space=order.space.model_copy(update={"access": ()}))
+        with suppress(WavetankError):
+            self.maker.shut_out(order, node)
+
+    def settle_space(self, identity: str) -> None:
+        """Take the steps of one space until it rests. A step that changes nothing is not taken twice.
+
+        A space that failed is tried again, unless its data is lost.
+        """
         taken: set[tuple[int, str, str]] = set()
         while not self.stopping():
             order = self.store.order(identity)
@@ -132,6 +190,12 @@ class Reconciler:
             except WavetankError as error:
                 self.store.tell(order.space, "unreachable", str(error), self.now())
                 return
+            if order.space.state == "failed":
+                again = replace(order, space=changes.retry(order.space, self.now()))
+                if taken or next_step(again, found, looks).do == "fail":
+                    return
+                self.store.retry_space(identity, self.now(), "service")
+                continue
             step = next_step(order, found, looks)
             key = (order.space.generation, step.do, step.cluster)
             if step.do == "rest":

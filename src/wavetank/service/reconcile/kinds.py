@@ -56,6 +56,10 @@ class MakerOfKinds:
         """Put the rules of the order in force."""
         self._of(order).change_access(order)
 
+    def shut_out(self, order: Order, node: str) -> None:
+        """Shut out clients that the rules leave out."""
+        self._of(order).shut_out(order, node)
+
     def remove(self, space: str) -> None:
         """Remove a space from every maker that has something of it."""
         for maker in self.makers.values():

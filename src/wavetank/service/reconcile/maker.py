@@ -45,5 +45,11 @@ class Maker(Protocol):
     def change_access(self, order: Order) -> None:
         """Put the rules of the order in force, and no others. Clients that they leave out lose their mounts."""
 
+    def shut_out(self, order: Order, node: str) -> None:
+        """Shut out of a server at once all clients that the rules of the order leave out. Any thread may call, whatever others call.
+
+        What else is to be in force, ``change_access`` puts in force.
+        """
+
     def remove(self, space: str) -> None:
         """Remove all of a space and its data. Nothing is left is no error."""

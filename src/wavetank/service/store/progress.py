@@ -58,6 +58,12 @@ class Progress(Base):
             rows = connection.execute("SELECT id FROM space WHERE state = 'ready' ORDER BY number")
             return tuple(row[0] for row in rows)
 
+    def failed_spaces(self) -> tuple[str, ...]:
+        """Identities of the spaces that failed; looks at all spaces."""
+        with self._connections.reading() as connection:
+            rows = connection.execute("SELECT id FROM space WHERE state = 'failed' ORDER BY number")
+            return tuple(row[0] for row in rows)
+
     def open_intents(self) -> tuple[Intent, ...]:
         """Intents of which nobody has said what came of them."""
         with self._connections.reading() as connection:
