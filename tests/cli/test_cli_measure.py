@@ -7,6 +7,7 @@ from measure_fakes import FakeCluster, FakePerformer, abyss_kernel, abyss_result
 
 from wavetank.cli.main import cli
 from wavetank.cluster.spec import read_spec
+from wavetank.cluster.state import directory_of
 from wavetank.errors import WavetankError
 
 
@@ -32,6 +33,8 @@ def faked(tmp_path, monkeypatch):
     monkeypatch.setattr("wavetank.measure.perform.ReplayPerformer", made)
     monkeypatch.setattr("wavetank.measure.disturbance.MachineWatch", lambda: None)
     monkeypatch.setattr("wavetank.cluster.deploy.find", lambda name: cluster)
+    monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
+    directory_of("lab").claim()
     abyss_kernel().write(tmp_path / "k.json")
     return performer
 

@@ -69,6 +69,7 @@ def command(
     Example: wavetank characterise nfs --for abyss.model.json --require 'read>=100MB/s'
     """
     from wavetank.cluster.deploy import find
+    from wavetank.cluster.state import directory_of
     from wavetank.document import check_writable
     from wavetank.errors import UsageError
     from wavetank.measure.characterise import (
@@ -97,7 +98,7 @@ def command(
         check_plot_name(plot)
     running = find(cluster)
     effort = Effort(file_bytes=file_bytes) if sizes is None else Effort(sizes, file_bytes)
-    with doing(f"characterising {cluster}"):
+    with directory_of(cluster).used("characterise", alone=True), doing(f"characterising {cluster}"):
         found = characterise(running, effort, lambda text: steps.info("measuring: %s", text))
     if output is not None:
         found.write(output)

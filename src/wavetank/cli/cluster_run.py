@@ -79,6 +79,7 @@ def command(
     from wavetank.application.perform import Request, perform
     from wavetank.application.program import Wanted
     from wavetank.cluster import deploy
+    from wavetank.cluster.state import directory_of
     from wavetank.trace.capture import CaptureOptions
 
     if folder is None and (include or exclude or force):
@@ -94,7 +95,8 @@ def command(
         trace=folder,
         options=CaptureOptions(include=include, exclude=exclude, force=force),
     )
-    done = perform(cluster, request, lambda what: click.echo(f"wavetank: {what}", err=True))
+    with directory_of(name).used("cluster run", alone=False):
+        done = perform(cluster, request, lambda what: click.echo(f"wavetank: {what}", err=True))
     return _report(done, name, folder, timeout_s)
 
 

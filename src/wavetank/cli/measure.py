@@ -65,13 +65,14 @@ def command(
     from wavetank.cluster import deploy
     from wavetank.cluster.deployed import placing_words
     from wavetank.cluster.moved import moved_on
+    from wavetank.cluster.state import directory_of
     from wavetank.document import check_writable
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.kernel.execution.moved import how_far
     from wavetank.kernel.tables.results import IO_TIME, totals_table
     from wavetank.measure.disturbance import MachineWatch
     from wavetank.measure.perform import ReplayPerformer, campaign_options
-    from wavetank.measure.run import measure, set_up, tear_down
+    from wavetank.measure.run import explained, measure, set_up, tear_down
     from wavetank.measure.tables import phase_table
     from wavetank.steps import doing
 
@@ -80,29 +81,30 @@ def command(
         check_writable(output)
     mapping = mapping or deploy.find(cluster).mapping
     running = find_cluster(cluster, read, mapping, oversubscribe=oversubscribe)
-    with doing(placing_words(cluster), say=True):
-        bench = set_up(read, running)
-    try:
-        what = f"measuring {read.application} with {mapping}, {cache} caches"
-        with doing(what, unit="B", say=True) as measuring:
-            measurement = measure(
-                bench,
-                mapping,
-                ReplayPerformer(
-                    options=campaign_options(
-                        flush=flush, pauses="keep" if pauses == "keep" else "drop"
+    with directory_of(cluster).used("measure", alone=True), explained(running):
+        with doing(placing_words(cluster), say=True):
+            bench = set_up(read, running)
+        try:
+            what = f"measuring {read.application} with {mapping}, {cache} caches"
+            with doing(what, unit="B", say=True) as measuring:
+                measurement = measure(
+                    bench,
+                    mapping,
+                    ReplayPerformer(
+                        options=campaign_options(
+                            flush=flush, pauses="keep" if pauses == "keep" else "drop"
+                        ),
+                        # Warm caches are those that a run before has left.
+                        on_moved=how_far(measuring, read, n_runs=2 if cache == "warm" else 1),
+                        elsewhere=partial(moved_on, running.compute_hosts),
                     ),
-                    # Warm caches are those that a run before has left.
-                    on_moved=how_far(measuring, read, n_runs=2 if cache == "warm" else 1),
-                    elsewhere=partial(moved_on, running.compute_hosts),
-                ),
-                repetition=0,
-                order=0,
-                cache="warm" if cache == "warm" else "cold",
-                watch=MachineWatch(),
-            )
-    finally:
-        tear_down(bench)
+                    repetition=0,
+                    order=0,
+                    cache="warm" if cache == "warm" else "cold",
+                    watch=MachineWatch(),
+                )
+        finally:
+            tear_down(bench)
     if output is not None:
         measurement.write(output)
     print_tables(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from wavetank.cluster import mpi, registry
+from wavetank.cluster import interrupts, mpi, registry
 from wavetank.cluster.components import SCRATCH_PATH
 from wavetank.cluster.counters import Counters
 from wavetank.cluster.devices import device_paths
@@ -194,15 +194,17 @@ class DeployedCluster:
     def drop_caches(self) -> str:
         """Empty all caches: the client's own by mounting again, then the page caches of all nodes."""
         remounts = self.spec.file_system.facts.is_global
-        if remounts:
-            self.nodes.hide(self.mount_path)
-            self.file_system.unmount(self.site)
-        try:
-            how = self.nodes.drop_caches()
-            how = "; ".join(filter(None, (how, self.file_system.drop_server_caches(self.site))))
-        finally:
+        with interrupts.held_back(f"mounting {self.name} again"):
             if remounts:
-                self.mount()
+                self.nodes.hide(self.mount_path)
+                self.file_system.unmount(self.site)
+            try:
+                how = self.nodes.drop_caches()
+                served = self.file_system.drop_server_caches(self.site)
+                how = "; ".join(filter(None, (how, served)))
+            finally:
+                if remounts:
+                    self.mount()
         return f"{how}; clients mounted again" if remounts else how
 
     def place_files(self, sizes: Mapping[str, int]) -> dict[str, str]:

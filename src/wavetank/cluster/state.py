@@ -120,6 +120,37 @@ class ClusterDirectory:
         finally:
             os.close(descriptor)
 
+    @contextlib.contextmanager
+    def used(self, doing: str, *, alone: bool) -> Iterator[None]:
+        """Use the cluster in this block. The lock goes with the process that has it.
+
+        Args:
+            doing: the command, for whoever comes meanwhile.
+            alone: whether nobody else may use it, as a measurement would count what others do.
+
+        Raises:
+            ClusterError: there is no such cluster, or another command uses it so that both cannot.
+        """
+        try:
+            descriptor = os.open(
+                self.path / "used.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644
+            )
+        except OSError:
+            raise self.unknown() from None
+        try:
+            try:
+                fcntl.flock(descriptor, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+            except BlockingIOError:
+                who = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+                raise ClusterError(
+                    f"cluster {self.name} is in use by {who or 'another command'}: wait until that has ended, or end it"
+                ) from None
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"'wavetank {doing}', process {os.getpid()}\n".encode(), 0)
+            yield
+        finally:
+            os.close(descriptor)
+
     def unknown(self) -> ClusterError:
         """The error that there is no cluster of this name."""
         in_clouds = " or ".join(

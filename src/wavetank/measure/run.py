@@ -7,8 +7,8 @@ with everything that it takes to judge it.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Literal, Protocol, runtime_checkable
@@ -341,6 +341,28 @@ def tear_down(bench: Bench) -> None:
     # Through every view: a client that still knows a name would open a file that is gone.
     for host in bench.cluster.compute_hosts:
         host.run(["rm", "-rf", "--", bench.root], timeout_s=PREPARE_TIMEOUT_S)
+
+
+@contextmanager
+def explained(cluster: RunningCluster) -> Iterator[None]:
+    """Say what is wrong with the cluster, where something fails in the block: a dead server shows as any command that failed.
+
+    Raises:
+        MeasurementError: something failed on a cluster that is not healthy.
+        WavetankError: something failed on one that is.
+    """
+    try:
+        yield
+    except WavetankError as error:
+        try:
+            found = cluster.health()
+        except WavetankError as unhealthy:
+            found = [str(unhealthy)]
+        if not found:
+            raise
+        raise MeasurementError(
+            f"cluster {cluster.name} is not healthy: {'; '.join(found)}. So this failed: {error}"
+        ) from error
 
 
 def _caches(

@@ -44,9 +44,9 @@ def test_a_time_and_an_amount_have_no_default() -> None:
     [
         ("ttl", "5 min", "not between 10 min and 7 d"),
         ("ttl", "8 d", "not between 10 min and 7 d"),
-        ("budget", "5", "Write a currency too"),
-        ("budget", 5, "Write a currency too"),
-        ("budget", "5 EUR", "Write a currency too"),
+        ("budget", "5", "no amount of US dollars"),
+        ("budget", 5, "no amount of US dollars"),
+        ("budget", "5 EUR", "no amount of US dollars"),
         ("budget", "0 USD", "greater than 0"),
         ("zone", "eu-west-1a", "zone eu-west-1a is not in region us-east-1"),
         ("ssh_from", "0.0.0.0/0", "would let the world reach port 22"),

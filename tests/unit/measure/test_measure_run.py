@@ -12,11 +12,11 @@ from measure_fakes import (
 )
 
 from wavetank.cluster.namespaces.host import drop_all_caches
-from wavetank.errors import KernelError, MeasurementError, RemoteCommandError
+from wavetank.errors import ClusterError, KernelError, MeasurementError, RemoteCommandError
 from wavetank.kernel.document.kernel import KernelName
 from wavetank.kernel.lowering.kernel_hash import kernel_hash
 from wavetank.kernel.results.replay_output import OPENS_MADE_AGAIN
-from wavetank.measure.run import measure, remove_written, set_up, tear_down
+from wavetank.measure.run import explained, measure, remove_written, set_up, tear_down
 from wavetank.notes import note, texts
 
 KERNEL = abyss_kernel()
@@ -224,3 +224,13 @@ def test_links_that_files_have_before_are_made_again_before_each_run():
     removed = next(entry for entry in cluster.log if entry[1:3] == ("rm", "-f"))
     assert f"{bench.root}/made-by-the-run" in removed and f"{bench.root}/hard" in removed
     assert cluster.log.index(removed) < [entry[0] for entry in cluster.log].index("perform")
+
+
+def test_what_fails_on_a_cluster_that_is_not_healthy_says_so():
+    cluster = FakeCluster()
+    with pytest.raises(ClusterError, match="rm failed"), explained(cluster):
+        raise ClusterError("rm failed")
+    cluster.health = lambda: ["io1: no brick of data runs"]
+    said = "cluster .* is not healthy: io1: no brick of data runs. So this failed: rm failed"
+    with pytest.raises(MeasurementError, match=said), explained(cluster):
+        raise ClusterError("rm failed")

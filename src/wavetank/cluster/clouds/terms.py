@@ -40,7 +40,9 @@ def _dollars(value: object) -> object:
         return value
     match = _MONEY.match(value) if isinstance(value, str) else None
     if match is None:
-        raise ValueError(f"{value!r} is no amount of money. Write a currency too, e.g. '5 USD'")
+        raise ValueError(
+            f"{value!r} is no amount of US dollars, in which budgets are. Write e.g. '5 USD'"
+        )
     return Decimal(match[1])
 
 

@@ -83,6 +83,11 @@ class Account:
             self._connection = openstack.connect(app_name="wavetank", region_name=region)
         except (sdk.SDKException, broken.ClientException) as error:
             raise RefusedError(f"OpenStack: {error}. {HOW_CREDENTIALS}") from error
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            # The SDK looks at no type in clouds.yaml: "auth: 5" is an AttributeError.
+            raise RefusedError(
+                f"OpenStack: clouds.yaml or its environment has a value of a wrong kind ({error}). {HOW_CREDENTIALS}"
+            ) from error
         found = region or self._connection.config.get_region_name()
         if not found:
             raise RefusedError(
