@@ -7,7 +7,8 @@
  *
  * Debian 12 has nothing else that mounts NFS over FUSE. Where the kernel has a client, that one is used.
  *
- * Stays in the foreground until it is unmounted or the server is gone. Locks are local to the node.
+ * Stays in the foreground until it is unmounted, or the server is gone for 15 s: one that starts again meanwhile is connected to
+ * again, and answers what it was asked before. Locks are local to the node.
  */
 #include "mount.h"
 
@@ -30,6 +31,9 @@ struct options {
     int mount_port;
     int keep_alive_s;
 };
+
+/* of libnfs 4, which exports it and has it in no header */
+extern void rpc_set_autoreconnect(struct rpc_context *rpc, int num_retries);
 
 static void fail(const char *what, const char *why) {
     fprintf(stderr, "wavetank-nfs-mount: %s: %s\n", what, why);
@@ -144,6 +148,7 @@ static void connect_client(const struct options *options) {
     if (step.write_size != 0 && step.write_size < wt_client.write_size) {
         wt_client.write_size = step.write_size;
     }
+    rpc_set_autoreconnect(wt_client.rpc, -1);
 }
 
 static void on_init(void *userdata, struct fuse_conn_info *conn) {
@@ -209,16 +214,28 @@ static int64_t now_ms(void) {
 
 static void on_null(struct rpc_context *rpc, int status, void *data, void *private_data) {
     (void)rpc;
-    (void)status; /* where the server is gone, rpc_service says so */
+    (void)status; /* whether there is a connection, is_connected says */
     (void)data;
     (void)private_data;
 }
 
+/* libnfs waits for a socket to be writable, and for nothing else, until it is connected. */
+static bool is_connected(void) {
+    return (rpc_which_events(wt_client.rpc) & POLLIN) != 0;
+}
+
+static void say_gone(void) {
+    const char *why = rpc_get_error(wt_client.rpc);
+    fprintf(stderr, "wavetank-nfs-mount: the server is gone: %s\n", why != NULL ? why : "it closed the connection");
+}
+
 /* NFS servers close connections on which nothing comes: nfs-ganesha after 300 s, Linux after 360 s. */
 static int serve(int keep_alive_s) {
+    enum { PATIENCE_MS = 15000, LOOK_MS = 500, PAUSE_US = 50000 };
     struct fuse_buf buffer = {.mem = NULL};
     const int64_t interval_ms = (int64_t)keep_alive_s * 1000;
     int64_t next_call_ms = now_ms() + interval_ms;
+    int64_t connected_ms = now_ms();
     int fuse_fd = fuse_session_fd(wt_client.session);
     int status = 0;
     fcntl(fuse_fd, F_SETFL, fcntl(fuse_fd, F_GETFL) | O_NONBLOCK);
@@ -227,20 +244,31 @@ static int serve(int keep_alive_s) {
             {.fd = fuse_fd, .events = POLLIN},
             {.fd = rpc_get_fd(wt_client.rpc), .events = (short)rpc_which_events(wt_client.rpc)}};
         int64_t left_ms = next_call_ms - now_ms();
-        if (left_ms <= 0) {
+        bool connected = is_connected();
+        if (connected) {
+            connected_ms = now_ms();
+        } else if (now_ms() - connected_ms > PATIENCE_MS) {
+            say_gone();
+            status = 1;
+            break;
+        }
+        if (connected && left_ms <= 0) {
             rpc_nfs3_null_async(wt_client.rpc, on_null, NULL);
             next_call_ms = now_ms() + interval_ms;
             continue;
         }
-        if (poll(fds, 2, (int)left_ms) < 0 && errno != EINTR) {
+        if (poll(fds, 2, connected ? (int)left_ms : LOOK_MS) < 0 && errno != EINTR) {
             break;
         }
-        if (fds[1].revents != 0 && rpc_service(wt_client.rpc, fds[1].revents) < 0) {
-            const char *why = rpc_get_error(wt_client.rpc);
-            fprintf(stderr, "wavetank-nfs-mount: the server is gone: %s\n",
-                    why != NULL ? why : "it closed the connection");
-            status = 1;
-            break;
+        if (fds[1].revents != 0) {
+            if (rpc_service(wt_client.rpc, fds[1].revents) < 0) {
+                say_gone();
+                status = 1;
+                break;
+            }
+            if (!is_connected()) {
+                usleep(PAUSE_US); /* a server that is about to start refuses at once */
+            }
         }
         if (fds[0].revents != 0 && take_requests(&buffer) != 0) {
             break;

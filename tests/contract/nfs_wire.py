@@ -11,7 +11,7 @@ import socket
 import struct
 import sys
 
-NFS, MOUNT = (100003, 2049), (100005, 20048)
+NFS, MOUNT = 100003, 100005
 LOOKUP, READ, WRITE, READDIR = 3, 6, 7, 16
 
 
@@ -47,13 +47,17 @@ def opaque(content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + content + bytes(-len(content) % 4)
 
 
-def call(address: str, service: tuple[int, int], procedure: int, body: bytes) -> Answer:
-    """One call of version 3 as root by AUTH_SYS, over a connection of its own; the reply after its status."""
-    program, port = service
+def call(server: str, program: int, procedure: int, body: bytes) -> Answer:
+    """One call of version 3 as root by AUTH_SYS, over a connection of its own; the reply after its status.
+
+    ``server`` is ADDRESS:PORT, with the port of NFS; that of mounts is the next one.
+    """
+    address, _, port = server.rpartition(":")
     credential = struct.pack(">I", 0) + opaque(b"node") + struct.pack(">IIII", 0, 0, 1, 0)
     message = struct.pack(">IIIIII", 1, 0, 2, program, 3, procedure)
     message += struct.pack(">I", 1) + opaque(credential) + struct.pack(">II", 0, 0) + body
-    with socket.create_connection((address, port), timeout=600) as connection:
+    at = address, int(port) + (program == MOUNT)
+    with socket.create_connection(at, timeout=600) as connection:
         connection.sendall(struct.pack(">I", 0x80000000 | len(message)) + message)
         answer, last = b"", False
         while not last:

@@ -23,14 +23,16 @@ from wavetank.cluster.devices import device_paths
 from wavetank.cluster.host import Host
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import RemoteCommandError
+from wavetank.service.core.nfs_export import NfsExport
 from wavetank.service.core.records import AccessList, Device, Kind, Resize, Server, Space
 from wavetank.service.csi.mounts import MOUNTERS
 from wavetank.service.daemon.registry import load_makers
+from wavetank.service.makers import packet_filter
 from wavetank.service.makers.glusterfs import bricks, telling
 from wavetank.service.makers.glusterfs import maker as gluster_maker
 from wavetank.service.makers.images import FOLDERS, Images
-from wavetank.service.makers.nfs import exports
 from wavetank.service.makers.nfs import maker as nfs_maker
+from wavetank.service.makers.nfs import servers as nfs_servers
 from wavetank.service.reconcile.driver import Reconciler
 from wavetank.service.store.folder import open_store
 from wavetank.service.store.store import Store
@@ -218,11 +220,18 @@ def serving(
             found.delete(space)
         assert found.folders() == []
         for server in found.servers:
+            assert packet_filter.in_force(server) == {}
             if kind == "nfs":
-                assert exports.in_force(server, ())
+                assert nfs_servers.DAEMONS.running(server) == {}
             else:
-                assert bricks.running(server) == {}
+                assert bricks.DAEMONS.running(server) == {}
                 assert telling.told(server) == telling.Told(False, {})
+
+
+def at_of(space: Space) -> str:
+    """Address and port of the server of an NFS space, as calls on the wire take it."""
+    export = NfsExport.of(str(space.export))
+    return f"{export.address}:{export.port}"
 
 
 def send(node: Host, *calls: list[Any], kind: Kind = "nfs") -> list[list[Any]]:

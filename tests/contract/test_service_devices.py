@@ -48,7 +48,7 @@ def test_a_space_on_two_devices_is_made_and_grown_through_kills(service: Service
     ends_at((images.MAKE, 0, 2), (images.MAKE, 1, 0), (images.MAKE, 1, 4), (bricks.CONFINED, 1, 3), (telling.PUT, 0, 1))  # fmt: skip
     space = store.space(space.id)
     assert space.state == "ready", space.reason
-    assert set(bricks.running(service.server)) == {space.id, f"{space.id}-2"}
+    assert set(bricks.DAEMONS.running(service.server)) == {space.id, f"{space.id}-2"}
     (at, first), (again, second) = Volume.of(str(space.export)).bricks
     assert (at, first) != (again, second)
     assert at == again
@@ -73,11 +73,11 @@ def test_a_space_on_two_devices_is_made_and_grown_through_kills(service: Service
     assert node.run(["sh", "-c", "cat /two/d/* | wc -l"]).stdout == "60\n"
 
     # After the server started again, both are put back.
-    bricks.end(service.server, f"{space.id}-2")
+    bricks.DAEMONS.end(service.server, f"{space.id}-2")
     service.server.run(["umount", parts[1]])
     service.driver.examine()
     assert store.space(space.id).state == "ready"
-    assert len(bricks.running(service.server)) == 2
+    assert len(bricks.DAEMONS.running(service.server)) == 2
     node.run(["umount", "/two"])
     service.delete(space)
     assert service.folders() == []
@@ -104,5 +104,5 @@ def test_an_attacker_reaches_neither_device_and_deleted_data_is_on_none(service:
     assert all(service.on_disk("SECRET-OF-ANN", device) for device in places)
     service.delete(victim)
     assert not any(service.on_disk("SECRET-OF-ANN", device) for device in places)
-    assert set(bricks.running(service.server)) == {own.id}
+    assert set(bricks.DAEMONS.running(service.server)) == {own.id}
     service.delete(own)

@@ -98,7 +98,7 @@ def test_what_a_server_lost_when_it_started_again_is_put_back(service: Service) 
     names = "for i in 1 2 3 4 5 6 7 8; do echo $i > /back/$i; done"
     service.ann.run(["sh", "-c", f"{names}; umount /back"])
     lost = service.servers[1]
-    bricks.end(lost, space.id)
+    bricks.DAEMONS.end(lost, space.id)
     lost.run(["umount", service.mounted_at(space)])
     service.driver.examine()
     assert service.store.space(space.id).state == "ready"

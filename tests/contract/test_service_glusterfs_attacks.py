@@ -95,7 +95,7 @@ def test_a_brick_that_sees_its_server_gives_all_of_it_to_its_clients(service: Se
     ((at, port),) = Volume.of(str(space.export)).bricks
     (image,) = service.driver.maker.servers.all_on(service.node)
     text = bricks.brick_text(service.server, image).replace("/brick", service.mounted_at(space))
-    bricks.end(service.server, space.id)
+    bricks.DAEMONS.end(service.server, space.id)
     starts = 'cat >/run/plain; glusterfsd --brick-name "$1" --volfile /run/plain --log-file /run/plain.log'
     service.server.run(["sh", "-c", starts, "sh", space.id], stdin=text)
     above = climb(service.bob, at, port, space.id)

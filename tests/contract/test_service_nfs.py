@@ -6,21 +6,22 @@ from collections.abc import Iterator
 
 import pytest
 from service_fakes import ip
-from spaces_service import MIB, ROOM, Service, send, serving
+from spaces_service import MIB, ROOM, Service, at_of, send, serving
 
 from waiting import HANG_S
 from wavetank.cli.space_mount import mount_on
-from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
 from wavetank.errors import ServiceError, WavetankError
-from wavetank.service.core.records import Device, Server
+from wavetank.service.core.nfs_export import NfsExport
+from wavetank.service.core.records import AccessList, Device, Server
 from wavetank.service.daemon.registry import load_makers
 from wavetank.service.makers.hosts import NodesOfClusters
-from wavetank.service.makers.nfs import exports
+from wavetank.service.makers.nfs import servers
 from wavetank.units import exact_size
 
 pytestmark = [pytest.mark.cluster]
 
-NOT_ALLOWED, NO_WRITES = "status 13", "status 30"  # MNT3ERR_ACCES, NFS3ERR_ROFS
+NO_WRITES = "status 30"  # NFS3ERR_ROFS
+FILTERED = "[Errno 111] Connection refused"
 
 
 @pytest.fixture(scope="module")
@@ -32,11 +33,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def test_a_space_is_mounted_grows_while_it_is_written_and_goes(service: Service) -> None:
     space = service.create("ann", "life")
     node = service.ann
-    assert space.export == f"{service.server.address}:/{space.id}"
-    nfs_mount.mount(node, space.export, "/life", {})
+    assert NfsExport.of(str(space.export)).source() == f"{service.server.address}:/{space.id}"
+    service.mount(node, space, "/life")
 
     def blocks() -> int:
-        return int(service.server.run(["stat", "-f", "-c", "%b", f"{exports.MOUNTS}/{space.id}"]).stdout)  # fmt: skip
+        return int(service.server.run(["stat", "-f", "-c", "%b", f"{servers.MOUNTS}/{space.id}"]).stdout)  # fmt: skip
 
     node.run(["sh", "-c", "umask 077; mkdir /life/own; echo kept > /life/own/file"])
     before = blocks()
@@ -76,24 +77,26 @@ def test_a_tenant_mounts_its_space_and_is_told_what_to_do_where_it_may_not(
 
 def test_what_the_server_lost_when_it_started_again_is_put_back(service: Service) -> None:
     space = service.create("ann", "back")
-    handle = send(service.ann, ["mount", service.server.address, f"/{space.id}"])[0][1]
-    ganesha.stop(service.server, exports.NAME)
+    at = at_of(space)
+    handle = send(service.ann, ["mount", at, f"/{space.id}"])[0][1]
+    servers.DAEMONS.end(service.server, space.id)
     # Threads of a server that was killed end after it.
-    unmounts = f"until umount {exports.MOUNTS}/{space.id}; do sleep 0.1; done"
+    unmounts = f"until umount {servers.MOUNTS}/{space.id}; do sleep 0.1; done"
     service.server.run(["sh", "-c", unmounts], timeout_s=HANG_S)
-    assert send(service.ann, ["names", service.server.address, handle])[0][0] == "refused"
+    service.server.run(["nft", "delete", "table", "inet", "wavetank_spaces"])
+    assert send(service.ann, ["names", at, handle])[0][0] == "refused"
     service.driver.examine()
     assert service.store.space(space.id).state == "ready"
-    assert send(service.ann, ["names", service.server.address, handle]) == [["ok", [".", ".."]]]
+    assert send(service.ann, ["names", at, handle]) == [["ok", [".", ".."]]]
     service.delete(space)
 
 
 def test_rules_hold_for_mounts_that_there_are(service: Service) -> None:
     space = service.create("ann", "rules")
-    at, bob, ann = service.server.address, service.bob, service.ann
+    at, bob, ann = at_of(space), service.bob, service.ann
     mine = send(ann, ["mount", at, f"/{space.id}"])[0][1]
     service.grant(space, ip(ann.address), ip(bob.address, "ro"))
-    nfs_mount.mount(ann, str(space.export), "/rules", {})
+    service.mount(ann, space, "/rules")
     ann.run(["sh", "-c", "echo shown > /rules/file"])
     file = send(ann, ["lookup", at, mine, "file"])[0][1]
     assert send(bob, ["read", at, file]) == [["ok", b"shown\n".hex()]]
@@ -101,7 +104,7 @@ def test_rules_hold_for_mounts_that_there_are(service: Service) -> None:
     assert wrote == ["refused", NO_WRITES]
     service.grant(space, ip(ann.address))
     assert send(bob, ["read", at, file], ["mount", at, f"/{space.id}"])[0][0] == "refused"
-    assert send(bob, ["mount", at, f"/{space.id}"]) == [["refused", NOT_ALLOWED]]
+    assert send(bob, ["mount", at, f"/{space.id}"]) == [["refused", FILTERED]]
     assert ann.run(["cat", "/rules/file"]).stdout == "shown\n"  # and ann's mount lives on
     ann.run(["umount", "/rules"])
     service.delete(space)
@@ -145,3 +148,62 @@ def test_a_server_that_is_no_node_of_a_cluster_is_told(
     cluster = service.node.rpartition(".")[0]
     with pytest.raises(WavetankError, match="has nodes c1, c2, c3"):
         NodesOfClusters()[f"{cluster}.io9"]
+
+
+def test_a_client_is_shut_out_before_all_else_and_stays_so(service: Service) -> None:
+    space = service.create("ann", "shut")
+    at, ann = at_of(space), service.ann
+    root = send(ann, ["mount", at, f"/{space.id}"])[0][1]
+    assert send(ann, ["names", at, root])[0][0] == "ok"
+    service.store.set_access(space.id, AccessList(access=()), service.now(), "admin")
+    service.driver.shut_out(space.id, service.node)
+    assert send(ann, ["names", at, root]) == [["refused", FILTERED]]
+    assert service.settled(space).state == "ready"
+    assert send(ann, ["names", at, root]) == [["refused", FILTERED]]
+    service.delete(space)
+
+
+def test_what_harms_one_server_of_a_space_harms_no_other(service: Service) -> None:
+    space, other = service.create("ann", "harmed"), service.create("bob", "spared")
+    running = servers.DAEMONS.running(service.server)
+    servers.DAEMONS.end(service.server, space.id)
+    root = send(service.bob, ["mount", at_of(other), f"/{other.id}"])[0][1]
+    assert send(service.bob, ["names", at_of(other), root])[0][0] == "ok"
+    service.driver.examine()
+    assert servers.DAEMONS.running(service.server) == running
+    for each in (space, other):
+        service.delete(each)
+
+
+def test_a_file_that_ganesha_does_not_take_leaves_the_one_in_force(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = service.create("ann", "taken")
+    running = servers.DAEMONS.running(service.server)
+    image = service.driver.maker.servers.made_on(service.node, space.id)
+    wrong = servers.text_of(service.server, image).replace("RW;", "RW\n} ; { = ;")
+    monkeypatch.setattr(servers, "text_of", lambda *_: wrong)
+    with pytest.raises(ServiceError, match="would not take what it is to serve"):
+        servers.start(service.server, image)
+    monkeypatch.undo()
+    assert servers.DAEMONS.running(service.server) == running
+    service.delete(space)
+
+
+@pytest.mark.parametrize("how", ["stopped", "started again"])
+def test_a_deletion_asks_no_daemon(service: Service, how: str) -> None:
+    """A server that does not answer, or was just started, keeps no data from being overwritten."""
+    space = service.create("ann", "goes")
+    service.mount(service.ann, space, "/goes")
+    service.ann.run(
+        ["sh", "-c", "yes KEPT-BY-NOBODY | head -c 1048576 > /goes/file; sync /goes/file"]
+    )
+    if how == "stopped":
+        ends = 'kill -STOP "$(pgrep -f "ganesha.nfsd -p /$1")"'
+        service.server.run(["sh", "-c", ends, "sh", space.id])
+    else:
+        servers.DAEMONS.end(service.server, space.id)
+        service.driver.examine()
+    service.delete(space)
+    assert not service.on_disk("KEPT-BY-NOBODY")
+    service.ann.run(["umount", "-l", "/goes"])

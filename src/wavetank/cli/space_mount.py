@@ -88,8 +88,6 @@ def is_of(there: Mount, space: Space) -> bool:
     """Whether a mount is of a space that was ready."""
     from wavetank.service.csi.mounts import MOUNTERS
 
-    if there.source == space.export:
-        return True
     return space.kind in MOUNTERS and MOUNTERS[space.kind].is_of(there, str(space.export))
 
 
@@ -135,20 +133,23 @@ def how_to_mount(space: Space, at: str, identity: Mapping[str, str]) -> str:
     Raises:
         ServiceError: this version does not know.
     """
+    from wavetank.service.core.nfs_export import NfsExport
     from wavetank.service.core.volume import Volume
     from wavetank.service.csi.mounts import how_to_mount_by_tls
 
-    options, source = {"vers": "3", "nolock": "", "proto": "tcp"}, str(space.export)
-    if space.kind == "glusterfs":
-        try:
-            volume = Volume.of(source)
-        except ValueError as error:
-            raise ServiceError(
-                f"space {space.name!r} cannot be mounted by this version: {error}"
-            ) from error
-        if volume.certificate is not None:
-            return how_to_mount_by_tls(volume, at, identity)
-        options, source = volume.mount_options(), volume.source()
+    try:
+        if space.kind == "nfs":
+            export = NfsExport.of(str(space.export))
+            options, source = export.mount_options(), export.source()
+        else:
+            volume = Volume.of(str(space.export))
+            if volume.certificate is not None:
+                return how_to_mount_by_tls(volume, at, identity)
+            options, source = volume.mount_options(), volume.source()
+    except ValueError as error:
+        raise ServiceError(
+            f"space {space.name!r} cannot be mounted by this version: {error}"
+        ) from error
     told = ",".join(f"{key}={value}" if value else key for key, value in options.items())
     return f"mount -t {space.kind} -o {told} {source} {at}"
 

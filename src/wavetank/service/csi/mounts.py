@@ -14,6 +14,7 @@ from wavetank.cluster.components import OptionValue
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.cluster.host import Host
 from wavetank.errors import ServiceError
+from wavetank.service.core.nfs_export import NfsExport
 from wavetank.service.core.volume import Identity, Volume, as_comment
 
 MOUNTINFO = Path("/proc/self/mountinfo")
@@ -85,7 +86,11 @@ class NfsMounter:
 
     def mount(self, host: Host, export: str, at: str, options: Mapping[str, OptionValue]) -> None:
         """Mount it."""
-        nfs_mount.mount(host, export, at, options)
+        try:
+            found = NfsExport.of(export)
+        except ValueError as error:
+            raise ServiceError(str(error)) from error
+        nfs_mount.mount(host, found.source(), at, options, ports=found.ports)
 
     def known(self) -> frozenset[str]:
         """Of the client that this machine has."""
@@ -95,7 +100,10 @@ class NfsMounter:
 
     def is_of(self, mount: Mount, export: str) -> bool:
         """By what it was mounted from."""
-        return mount.source == export
+        try:
+            return mount.source == NfsExport.of(export).source()
+        except ValueError:
+            return False
 
 
 class GlusterMounter:

@@ -23,8 +23,8 @@ from dataclasses import dataclass
 
 from wavetank.cluster.host import Finished, Host
 from wavetank.cluster.needs import Needs
-from wavetank.errors import RemoteCommandError, ServiceError
 from wavetank.service.core.records import Kind
+from wavetank.service.makers.run import LOOK_TIMEOUT_S, NOT_MOUNTED, do
 from wavetank.units import exact_size
 
 FOLDERS: Mapping[Kind, str] = {"nfs": "wavetank-spaces", "glusterfs": "wavetank-bricks"}
@@ -32,11 +32,7 @@ FOLDERS: Mapping[Kind, str] = {"nfs": "wavetank-spaces", "glusterfs": "wavetank-
 HOMES = "wavetank"
 """Below a device of a machine that a cloud made, what its cluster has: the first start makes it."""
 _OURS = " ".join(f"-e {name}" for name in (*FOLDERS.values(), HOMES))
-TIMEOUT_S = 1800.0
 WIPED_AT_ONCE = 32 * 2**30  # bytes; 1800 s do for them at 18 MiB/s
-LOOK_TIMEOUT_S = 45.0  # whoever adds a server waits for the look at it
-NOT_MOUNTED = 4
-"""Exit status of scripts: the device is no mounted file system. An empty mount point would look like lost data."""
 
 # Sample of a line, fields with tabs between: "space sp-1f /storage 536870912 mounted whole sp-1f {...rules...}".
 LIST = f"""set -eu
@@ -350,31 +346,6 @@ class Images:
         return do(
             server, what, script, words, stdin, env={"root": self.folder, "mounts": self.mounts}
         )
-
-
-def do(
-    server: Host,
-    what: str,
-    script: str,
-    words: list[str],
-    stdin: str = "",
-    timeout_s: float = TIMEOUT_S,
-    env: Mapping[str, str] | None = None,
-) -> Finished:
-    """Run a script on a server.
-
-    Raises:
-        ServiceError: it failed. A tenant may read it.
-    """
-    try:
-        argv = ["sh", "-c", script, "sh", *words]
-        return server.run(argv, timeout_s=timeout_s, stdin=stdin, env=env)
-    except RemoteCommandError as error:
-        how = "it took too long" if error.status is None else f"status {error.status}"
-        said = error.stderr_tail.splitlines()[-1:] or [how]
-        if error.status == NOT_MOUNTED:
-            said = ["a device of its spaces is not mounted. Mount it"]
-        raise ServiceError(f"server {server.name} cannot {what}: {said[0]}") from error
 
 
 def _image(line: str) -> Image:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import threading
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -11,8 +12,13 @@ from wavetank.cluster.needs import Needs
 from wavetank.errors import ServiceError
 from wavetank.service.core.classes import KINDS
 from wavetank.service.core.orders import Order
-from wavetank.service.core.records import Held, Kind, Server
+from wavetank.service.core.records import Access, Held, Kind, Network, Server
+from wavetank.service.core.refusals import Refused
+from wavetank.service.makers import packet_filter
 from wavetank.service.makers.images import FOLDERS, Image, Images, problems_of
+
+_TURNS: dict[str, threading.Lock] = {}
+"""Of each server: its filter is set by what is wanted at that moment, so that no older rules come after newer ones."""
 
 
 class Known(Protocol):
@@ -55,6 +61,44 @@ class Servers:
         if problems := problems_of(self.host(server.node), needed, devices):
             title = KINDS[self.kind].title
             raise ServiceError(f"server {server.node} cannot serve {title}: {'; '.join(problems)}")
+        packet_filter.see(self.host(server.node))
+
+    def wanted(self, space: str) -> tuple[Access, ...]:
+        """Rules that a space is to have now; none of one that goes, or that nobody knows."""
+        try:
+            found = self.known.order(space).space
+        except Refused:
+            return ()
+        return () if found.state in ("deleting", "gone") else found.access
+
+    def guard(
+        self, node: str, space: str, ports: Collection[int], others: Collection[Network] = ()
+    ) -> None:
+        """Let through to a space whom its rules let in now, and nobody else.
+
+        Args:
+            node: the server.
+            space: its identity.
+            ports: of what serves it there.
+            others: networks that are let through, too.
+
+        Raises:
+            ServiceError: the server does not do it.
+        """
+        with _TURNS.setdefault(node, threading.Lock()):
+            networks = (*packet_filter.networks_of(self.wanted(space)), *others)
+            packet_filter.put(self.host(node), space, networks, ports)
+
+    def is_guarded(
+        self,
+        filters: Mapping[str, str],
+        space: str,
+        ports: Collection[int],
+        others: Collection[Network] = (),
+    ) -> bool:
+        """Whether ``guard`` would change nothing of the filters that are in force."""
+        networks = (*packet_filter.networks_of(self.wanted(space)), *others)
+        return filters.get(space) == packet_filter.hash_of(networks, ports)
 
     def nodes(self) -> list[str]:
         """Those for this kind."""

@@ -105,40 +105,51 @@ def is_4(version: str) -> bool:
 
 
 def mount(
-    client: Host, source: str, at: str, options: Mapping[str, OptionValue], version: str = "3"
+    client: Host,
+    source: str,
+    at: str,
+    options: Mapping[str, OptionValue],
+    version: str = "3",
+    ports: tuple[int, int] = (NFS_PORT, MOUNT_PORT),
 ) -> None:
-    """Mount ``address:/path``.
+    """Mount ``address:/path``, with the server's ports of NFS and of mounts.
 
     Raises:
         ClusterError: it is not mounted.
     """
     client.run(["mkdir", "-p", at])
     if has_kernel_client(client):
-        client.run(kernel_argv(source, at, options, version))
+        client.run(kernel_argv(source, at, options, version, ports))
     elif is_4(version):
         raise FileSystemError(
             f"{client.name} cannot mount NFS {version}: its kernel has no NFS client, or nfs-common is not installed"
         )
     else:
-        _by_fuse(client, source, at, options)
+        _by_fuse(client, source, at, options, ports)
 
 
 def kernel_argv(
-    source: str, at: str, options: Mapping[str, OptionValue], version: str = "3"
+    source: str,
+    at: str,
+    options: Mapping[str, OptionValue],
+    version: str = "3",
+    ports: tuple[int, int] = (NFS_PORT, MOUNT_PORT),
 ) -> list[str]:
     """The kernel's mount; of version 3 without a lock server and without asking the port mapper."""
-    words = [f"vers={version}", "proto=tcp", f"port={NFS_PORT}"]
+    words = [f"vers={version}", "proto=tcp", f"port={ports[0]}"]
     if not is_4(version):
-        words += ["nolock", f"mountport={MOUNT_PORT}"]
+        words += ["nolock", f"mountport={ports[1]}"]
     return ["mount", "-t", "nfs", "-o", ",".join([*words, *option_words(options)]), source, at]
 
 
-def _by_fuse(client: Host, source: str, at: str, options: Mapping[str, OptionValue]) -> None:
+def _by_fuse(
+    client: Host, source: str, at: str, options: Mapping[str, OptionValue], ports: tuple[int, int]
+) -> None:
     found = native.find(MOUNT_PROGRAM, "mount NFS on a kernel without a client")
     program = client.bring(found)
     asked = dict(options)
     read_ahead_kb = int(asked.pop("read_ahead_kb", READ_AHEAD_KB))
-    words = [f"port={NFS_PORT}", f"mountport={MOUNT_PORT}", *option_words(asked)]
+    words = [f"port={ports[0]}", f"mountport={ports[1]}", *option_words(asked)]
     client.start([program, source, at, "-o", ",".join(words)], log="nfs-mount")
     is_there = ["mountpoint", "-q", at]
     wait_until(client, is_there, f"the mount of {source}", START_TIMEOUT_S, "nfs-mount")

@@ -6,9 +6,6 @@ what it is by a file, and clients are told by another where bricks are.
 A client of GlusterFS 10.3 may ask for the parent of a brick, and for its parent, and so on. So a brick has a root of its own, in a mount
 namespace of its own, in which no other space is mounted.
 
-Which file a brick was started with is in its command line, by a hash. So what is in force is asked from the processes there are.
-Other rules need another process: a running brick keeps hidden connections of clients that lost their access.
-
 Where rules are by certificate, bricks speak TLS. All bricks of a space show one certificate, which signs itself: clients trust it, and no
 other. A brick reads its key at each new connection, so the key is in the brick's root, where clients of the space may climb. So it opens
 no brick: servers that move files have another one, which is in no brick's root.
@@ -19,15 +16,19 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
-from collections.abc import Iterable, Mapping
+import secrets
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal, Self
 
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
+from wavetank.service.core import certificates
 from wavetank.service.core.records import Access
 from wavetank.service.core.volume import Identity, Volume, as_comment, translator
-from wavetank.service.makers.images import FOLDERS, Image, Images, do
+from wavetank.service.makers.daemons import Daemons
+from wavetank.service.makers.images import FOLDERS, Image, Images
+from wavetank.service.makers.run import do
 
 MOUNTS = Images(FOLDERS["glusterfs"]).mounts
 FIRST_PORT, LAST_PORT = (
@@ -37,43 +38,10 @@ FIRST_PORT, LAST_PORT = (
 NOWHERE = "255.255.255.255"
 """An address that no client has."""
 
-# A line for each brick that runs, by its label: "sp-1f 9f86d081", "sp-1f-2 9f86d081".
-# Samples of a command line (10.3), with zero bytes between:
-# "/usr/sbin/glusterfsd --brick-name sp-1f --volfile /9f86d081 ...".
-RUNNING = r"""
-for file in $(grep -l -a -s -e --brick-name /proc/[0-9]*/cmdline); do
-  { tr '\0' ' ' <"$file" && echo; } 2>/dev/null | sed -n 's,^[^ ]*glusterfsd --brick-name \([^ ]*\) --volfile /\([0-9a-f]*\) .*,\1 \2,p'
-done
-"""
-# $1 label; asked to end first, and killed after 5 s.
-_END = r"""
-end() {
-  tries=0
-  while :; do
-    left=
-    for file in $(grep -l -a -s -e --brick-name /proc/[0-9]*/cmdline); do
-      case $({ tr '\0' ' ' <"$file"; } 2>/dev/null) in
-      "/usr/sbin/glusterfsd --brick-name $1 "*) left="$left $(basename "$(dirname "$file")")" ;;
-      esac
-    done
-    [ -n "$left" ] || return 0
-    signal=TERM
-    [ $tries -lt 50 ] || signal=KILL
-    [ $((tries % 50)) != 0 ] || kill -s $signal $left 2>/dev/null || :
-    tries=$((tries + 1))
-    sleep 0.1
-  done
-}
-"""
 PYTHON = "[^ ]*python3[0-9.]*"
 """What python3 may be called in a command line, for sed: what PATH finds may start another one by its path."""
-LOCKED = f"""set -eu
-exec 9>{MOUNTS}.lock
-flock 9
-"""
-END = f"""{LOCKED}{_END}
-end "$1"
-"""
+DAEMONS = Daemons(MOUNTS, ("glusterfsd --brick-name ", " --volfile /"), ("TERM",))
+LOCKED = DAEMONS.locked
 # $1 a file with comments, $2 path of the files to be made of them without their names; see ``volume.as_comment``.
 FILES_OF = r"""
 files_of() {
@@ -82,38 +50,21 @@ files_of() {
   done
 }
 """
-# In a mount namespace of its own. $1 file system of the space, $2 its label, $3 hash; standard input: what the brick is. The root
-# that it gets is in memory, small, and gone with it.
-CONFINED = (
+# See Daemons.start.
+START = (
     f"""set -eu{FILES_OF}"""
     + r"""umask 077
-from=$1
 label=$2
 hash=$3
-root=$(dirname "$from")/.root
+root=$(dirname "$1")/.root
 flags=$(grep -m 1 '^flags' /proc/cpuinfo || :)  # with TLS it looks for "aes", and ends where there is no such file (10.3)
-mount -t tmpfs -o size=8m,mode=700,nosuid,nodev,noexec wavetank-brick "$root"
-for name in bin lib lib32 lib64 libx32 sbin usr; do
-  if [ -L "/$name" ]; then
-    cp -P "/$name" "$root/$name"
-  elif [ -d "/$name" ]; then
-    mkdir "$root/$name"
-    mount --bind "/$name" "$root/$name"
-    mount -o remount,bind,ro,nosuid "$root/$name"
-  fi
-done
-mkdir -p "$root/brick" "$root/dev" "$root/tmp" "$root/old" "$root/proc" "$root/var/run/gluster" "$root/var/log/glusterfs"
-: >"$root/dev/null"
-mount --bind /dev/null "$root/dev/null"
-mount --bind "$from" "$root/brick"
+confine "$root" "$1" /brick
+mkdir -p "$root/run/gluster" "$root/var/log/glusterfs"
 cat >"$root/$hash"
 files_of "$root/$hash" "$root/"
-mount --bind /proc "$root/proc"  # umount reads it
-cd "$root"
-pivot_root . old
-umount -l /old
+enter "$root"
 umount -l /proc
-rmdir /old /proc
+rmdir /proc
 if [ -s /identity ]; then
   mkdir /proc
   printf '%s\n' "$flags" >/proc/cpuinfo
@@ -129,15 +80,6 @@ rm -f "/$hash"
 exit $status
 """
 )
-# $1 label, $2 hash, $3 what CONFINED is; standard input: what the brick is. Where the file system is not mounted, a brick would serve
-# an empty folder.
-START = f"""{LOCKED}{_END}
-at={MOUNTS}/$1
-mountpoint -q "$at"
-end "$1"
-mkdir -p {MOUNTS}/.root
-unshare --mount --propagation private sh -c "$3" sh "$at" "$1" "$2" 9>&-
-"""
 
 
 def needs() -> Needs:
@@ -146,7 +88,6 @@ def needs() -> Needs:
         {
             "glusterfsd": "apt-get install glusterfs-server",
             "openssl": "apt-get install openssl",
-            **dict.fromkeys(("unshare", "pivot_root"), "apt-get install util-linux"),
         }
     )
 
@@ -167,7 +108,7 @@ class Keys:
 
     Attributes:
         bricks: that all of its bricks show.
-        mover: that servers show which move files between bricks.
+        mover: that servers show which move files between bricks, under a name that nobody knows.
     """
 
     bricks: str
@@ -239,33 +180,13 @@ def free_port(there: Iterable[Image]) -> int:
     return next(n for n in range(FIRST_PORT, LAST_PORT + 1) if n not in taken)
 
 
-def running(server: Host) -> Mapping[str, str]:
-    """Labels of the bricks that run on a server, with the hash of what each was started with.
-
-    Raises:
-        ServiceError: the server cannot be asked.
-    """
-    said = do(server, "say which bricks run", RUNNING, []).stdout
-    return dict(line.split(" ", 1) for line in said.splitlines())
-
-
 def start(server: Host, image: Image) -> None:
     """Start a brick of a space, or start it again: its clients connect again by themselves.
 
     Raises:
         ServiceError: it does not start.
     """
-    words = [image.label, hash_of(server, image), CONFINED]
-    do(server, f"serve {image.space}", START, words, brick_text(server, image))
-
-
-def end(server: Host, label: str) -> None:
-    """End the brick that has a label.
-
-    Raises:
-        ServiceError: the server cannot be asked.
-    """
-    do(server, f"end {label}", END, [label])
+    DAEMONS.start(server, image.label, hash_of(server, image), START, brick_text(server, image))
 
 
 def hash_of(server: Host, image: Image) -> str:
@@ -281,8 +202,8 @@ def brick_text(server: Host, image: Image) -> str:
         names = sorted({rule.subject for rule in rules.access if rule.authority})
         trusted = (*rules.authorities, certificate_of(rules.keys.mover))
         comment = as_comment("identity", rules.keys.bricks) + as_comment("authority", *trusted)
-        # The space's name is the mover's.
-        allowed = {**IN_ROOT.options(), f"auth.login.{space}.ssl-allow": ",".join([space, *names])}
+        mover = certificates.common_name(rules.keys.mover)
+        allowed = {**IN_ROOT.options(), f"auth.login.{space}.ssl-allow": ",".join([mover, *names])}
     else:
         subjects = {rule.subject for rule in rules.access if rule.kind == "ip"} | {*rules.servers}
         addresses = {pattern for subject in subjects for pattern in patterns(subject)}
@@ -318,10 +239,10 @@ def make_keys(server: Host, space: str) -> Keys:
     Raises:
         ServiceError: the server cannot make them.
     """
-    bricks, mover = (
-        do(server, f"make a key for {space}", MAKE_KEY, [space]).stdout for _ in range(2)
-    )
-    return Keys(bricks, mover)
+    # Whoever a tenant's authority signs for may call itself after the space: nobody guesses what the mover is called.
+    names = (space, f"mover-{secrets.token_hex(16)}")
+    made = (do(server, f"make a key for {space}", MAKE_KEY, [name]).stdout for name in names)
+    return Keys(*made)
 
 
 def patterns(subject: str) -> list[str]:

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from ipaddress import IPv4Network
 from typing import get_args
 
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.errors import ServiceError, WavetankError
 from wavetank.service.core.orders import Found, Order, There
-from wavetank.service.core.records import Server
+from wavetank.service.core.records import Network, Server
 from wavetank.service.core.refusals import Refused
-from wavetank.service.core.volume import Volume
-from wavetank.service.makers import images
+from wavetank.service.core.volume import TOLD_AT_PORT, Volume
+from wavetank.service.makers import daemons, images, packet_filter
 from wavetank.service.makers.glusterfs import bricks, moving, telling
 from wavetank.service.makers.glusterfs.bricks import Keys, Rules, Stage
 from wavetank.service.makers.glusterfs.telling import Told
@@ -39,7 +40,7 @@ class Part:
     Attributes:
         node: the server.
         image: with the brick's file system.
-        runs: whether the brick runs as it is to.
+        runs: whether the brick runs as it is to, behind the filter that is wanted.
         told: whether the server tells clients what the image says that they are told.
     """
 
@@ -91,12 +92,16 @@ class GlusterMaker:
         """All spaces on all servers for GlusterFS that can be asked; of those that lie on others too, nothing is known."""
         parts: dict[str, list[Part]] = {}
         away: dict[str, str] = {}
-        for node in self.servers.nodes():
+
+        def look(node: str) -> list[Part]:
             try:
-                for part in self._parts_on(node):
-                    parts.setdefault(part.image.space, []).append(part)
+                return self._parts_on(node)
             except WavetankError as error:
                 away[node] = str(error)
+                return []
+
+        for part in (each for its in on_all(self.servers.nodes(), look) for each in its):
+            parts.setdefault(part.image.space, []).append(part)
         found = {}
         for space, its in parts.items():
             try:
@@ -251,7 +256,18 @@ class GlusterMaker:
     def change_access(self, order: Order) -> None:
         """Other rules, and bricks that are started again by them: so nobody stays who is not to."""
         keys = self._keys(order)
-        self._on_servers(order.wanted_shares(), partial(self._change_part, order, keys))
+        there = [part.place for part in self._parts_of(order) if part.made]
+        self._on_servers(there, partial(self._change_part, order, keys))
+
+    def shut_out(self, order: Order, node: str) -> None:
+        """By the packet filter of the server."""
+        if made := _made_of(self.servers.all_on(node), order.space.id):
+            self._guard(node, order.space.id, made)
+
+    def _guard(self, node: str, space: str, its: Sequence[Image]) -> None:
+        """Let through to the bricks of a space on a server whom its rules let in now, and its other servers."""
+        ports, others = _ports(its)
+        self.servers.guard(node, space, ports, others)
 
     def _change_part(self, order: Order, keys: Keys | None, place: Place) -> None:
         node, device = place
@@ -271,6 +287,7 @@ class GlusterMaker:
         self._serve(place, order.space.id)
         if rules.told() != before.told():
             telling.tell(host, volume, rules.stage != "told")
+        self._guard_told(node)
 
     def remove(self, space: str) -> None:
         """What clients are told and the bricks first, then all else."""
@@ -285,17 +302,21 @@ class GlusterMaker:
         for image in there:
             self.servers.images.close(host, image.device, space)
         if there:
+            packet_filter.remove(host, space)
             moving.end(host, space)
             telling.forget(host, space)
         for image in there:
-            bricks.end(host, image.label)
+            bricks.DAEMONS.end(host, image.label)
             self.servers.images.remove(host, image.device, space)
+        self._guard_told(node)
 
     def _serve(self, place: Place, space: str) -> None:
         """Start the brick, unless it runs as it is to."""
         node, device = place
         host, image = self.servers.host(node), self.servers.made_on(node, space, device)
-        if not _runs(host, image, bricks.running(host)):
+        there = self.servers.all_on(node)
+        self._guard(node, space, _made_of(there, space))
+        if not _runs(host, image, bricks.DAEMONS.running(host)):
             bricks.start(host, image)
 
     def _tell(self, volume: Volume, stage: Stage, part: Part) -> None:
@@ -306,6 +327,17 @@ class GlusterMaker:
             self.servers.images.set_rules(host, part.image.device, volume.space, rules.text())
         if rules.told() != before.told() or not part.told:
             telling.tell(host, volume, stage != "told")
+        self._guard_told(part.node)
+
+    def _guard_told(self, node: str) -> None:
+        """Let clients of all spaces of a server through to what tells them of volumes, and nobody else."""
+        there = self.servers.all_on(node)
+        if not there:
+            packet_filter.remove(self.servers.host(node), "told")
+            return
+        wanted = (self.servers.wanted(space) for space in {image.space for image in there})
+        networks = [each for access in wanted for each in packet_filter.networks_of(access)]
+        packet_filter.put(self.servers.host(node), "told", networks, (TOLD_AT_PORT,))
 
     def _parts_of(self, order: Order) -> list[Part]:
         """What is of a space on the servers that it is to be on, by node and device."""
@@ -314,22 +346,32 @@ class GlusterMaker:
         return [part for its in found for part in its if part.image.space == order.space.id]
 
     def _parts_on(self, node: str) -> list[Part]:
-        images_there = self.servers.all_on(node)
-        if not images_there:
+        there = self.servers.all_on(node)
+        if not there:
             return []
         host = self.servers.host(node)
-        running, told = bricks.running(host), telling.told(host)
+        running, told = bricks.DAEMONS.running(host), telling.told(host)
+        filters = packet_filter.in_force(host)
+        guarded = {
+            space: self.servers.is_guarded(filters, space, *_ports(_made_of(there, space)))
+            for space in {image.space for image in there}
+        }
         return [
-            Part(node, image, _runs(host, image, running), _is_told(image, told))
-            for image in images_there
+            Part(
+                node,
+                image,
+                guarded[image.space] and _runs(host, image, running),
+                _is_told(image, told),
+            )
+            for image in there
         ]
 
     def _found(self, space: str, parts: Sequence[Part], order: Order | None) -> Found:
         """A space of its parts. Where some of them have other rules than are wanted, those are what it has."""
         places = {part.place for part in parts}
         wanted = order.wanted_shares().keys() if order is not None else places
-        rules = [part.rules.access if part.made else frozenset() for part in parts]
-        asked = frozenset(order.space.access) if order is not None else rules[0]
+        rules = [part.rules.access for part in parts if part.made]
+        asked = frozenset(order.space.access) if order is not None else frozenset()
         export = self._volume(order, parts, space).export()
         return Found(
             space=space,
@@ -364,7 +406,20 @@ def maker(known: Known) -> GlusterMaker:
 
 def needs() -> Needs:
     """Programs of a server."""
-    return bricks.needs() | images.needs() | telling.needs() | moving.needs()
+    of_all = images.needs() | daemons.needs() | packet_filter.needs()
+    return of_all | bricks.needs() | telling.needs() | moving.needs()
+
+
+def _made_of(there: Iterable[Image], space: str) -> list[Image]:
+    """What is made of a space, of all that a server has."""
+    return [image for image in there if image.space == space and image.state != "unmade"]
+
+
+def _ports(its: Sequence[Image]) -> tuple[list[int], list[Network]]:
+    """Ports of the bricks of a space on a server, and addresses of its servers, which move files between bricks."""
+    rules = [Rules.of(image) for image in its]
+    servers = sorted({address for each in rules for address in each.servers})
+    return [each.port for each in rules], [IPv4Network(address) for address in servers]
 
 
 def _runs(host: Host, image: Image, running: Mapping[str, str]) -> bool:

@@ -22,7 +22,7 @@ from wavetank.service.core.orders import UnfinishedError
 from wavetank.service.core.records import Access
 from wavetank.service.core.volume import Identity, Volume, as_comment
 from wavetank.service.makers.glusterfs.bricks import FILES_OF, LOCKED, MOUNTS, PYTHON, Keys
-from wavetank.service.makers.images import do
+from wavetank.service.makers.run import do
 
 PROGRAM = Path(__file__).with_name("move.py").read_text(encoding="utf-8")
 _AT = f"{MOUNTS}/.move.py"

@@ -14,7 +14,7 @@ from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.service.core.volume import TOLD_AT_PORT, Volume
 from wavetank.service.makers.glusterfs.bricks import LOCKED, MOUNTS, PYTHON
-from wavetank.service.makers.images import do
+from wavetank.service.makers.run import do
 
 PROGRAM = Path(__file__).with_name("tell.py").read_text(encoding="utf-8")
 HASH = hashlib.sha256(PROGRAM.encode()).hexdigest()[:32]

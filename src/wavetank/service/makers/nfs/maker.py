@@ -1,23 +1,21 @@
-"""Makes NFS spaces: an image with a file system of its own on a device of a server, and an export with a list of clients.
+"""Makes NFS spaces: an image with a file system of its own on a device of a server, and an NFS server of its own with a list of clients.
 
-The same for shared and dedicated spaces: whose the server is besides is a matter of placement. One ganesha a server serves all of
-its spaces.
+The same for shared and dedicated spaces: whose the server is besides is a matter of placement.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wavetank.cluster.filesystems.nfs_export import ganesha
-from wavetank.cluster.host import Host
+from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs
 from wavetank.errors import ServiceError, WavetankError
 from wavetank.service.core.orders import Found, Order, There
 from wavetank.service.core.records import Server
-from wavetank.service.makers import images
+from wavetank.service.makers import daemons, images, packet_filter
 from wavetank.service.makers.hosts import NodesOfClusters
 from wavetank.service.makers.images import Image
-from wavetank.service.makers.nfs import exports
+from wavetank.service.makers.nfs import servers
 from wavetank.service.makers.servers import Known, Servers
 from wavetank.units import exact_size
 
@@ -44,11 +42,14 @@ class NfsMaker:
         """All spaces on all servers for NFS that can be asked."""
         found: dict[str, Found] = {}
         away: dict[str, str] = {}
-        for node in self.servers.nodes():
+
+        def look(node: str) -> None:
             try:
-                found |= self._found_on(node)
+                found.update(self._found_on(node))
             except WavetankError as error:
                 away[node] = str(error)
+
+        on_all(self.servers.nodes(), look)
         return There(found, away)
 
     def find(self, space: str) -> Found | None:
@@ -59,16 +60,15 @@ class NfsMaker:
         return None
 
     def make(self, order: Order) -> None:
-        """Image, file system, rules; then the export."""
+        """Image, file system, rules; then its server."""
         node, device, size = _place(order)
-        server = self.servers.host(node)
-        number = exports.free_number(self.servers.all_on(node))
-        rules = exports.rules_text(number, order.space.access)
-        self.servers.images.make(server, device, order.space.id, size, rules)
-        self._put_in_force(node)
+        number = servers.free_number(self.servers.all_on(node))
+        rules = servers.rules_text(number, order.space.access)
+        self.servers.images.make(self.servers.host(node), device, order.space.id, size, rules)
+        self._serve(node, order.space.id)
 
     def resize(self, order: Order) -> None:
-        """Grow it while it is used; the same size puts right what is not mounted or not exported.
+        """Grow it while it is used; the same size puts right what is not mounted or not served.
 
         Raises:
             ServiceError: it has more bytes than are wanted. XFS does not shrink.
@@ -81,35 +81,61 @@ class NfsMaker:
                 "Make a smaller one, and copy"
             )
         self.servers.images.grow(self.servers.host(node), device, order.space.id, size)
-        self._put_in_force(node)
+        self._serve(node, order.space.id)
 
     def change_access(self, order: Order) -> None:
-        """Other rules. Ganesha looks at them with each request, so that they hold for mounts that there are."""
+        """Other rules, and a server that is started again by them: so nobody stays who is not to."""
         node, device, _ = _place(order)
         there = self.servers.made_on(node, order.space.id)
-        rules = exports.rules_text(exports.number_of(there), order.space.access)
+        rules = servers.rules_text(servers.number_of(there), order.space.access)
         self.servers.images.set_rules(self.servers.host(node), device, order.space.id, rules)
-        self._put_in_force(node)
+        self._serve(node, order.space.id)
+
+    def shut_out(self, order: Order, node: str) -> None:
+        """By the packet filter of the server."""
+        there = self.servers.one_on(node, order.space.id)
+        if there is not None and there.state != "unmade":
+            self.servers.guard(node, order.space.id, servers.ports_of(there))
 
     def remove(self, space: str) -> None:
-        """The export first, then all else: nobody has it open then."""
+        """Its ports and its server first, then all else: nobody has it open then."""
         for node in self.servers.nodes_of(space):
             there = self.servers.one_on(node, space)
             if there is not None:
-                self.servers.images.close(self.servers.host(node), there.device, space)
-                self._put_in_force(node)
-                self.servers.images.remove(self.servers.host(node), there.device, space)
+                host = self.servers.host(node)
+                self.servers.images.close(host, there.device, space)
+                packet_filter.remove(host, space)
+                servers.DAEMONS.end(host, space)
+                self.servers.images.remove(host, there.device, space)
+
+    def _serve(self, node: str, space: str) -> None:
+        """Let clients through to its server, and start that, unless it runs as it is to."""
+        host, image = self.servers.host(node), self.servers.made_on(node, space)
+        self.servers.guard(node, space, servers.ports_of(image))
+        if servers.DAEMONS.running(host).get(space) != servers.hash_of(host, image):
+            servers.start(host, image)
 
     def _found_on(self, node: str) -> dict[str, Found]:
         there = self.servers.all_on(node)
         if not there:
             return {}
-        server = self.servers.host(node)
-        in_force = exports.in_force(server, there)
-        return {image.space: _found(node, server, image, in_force) for image in there}
-
-    def _put_in_force(self, node: str) -> None:
-        exports.put_in_force(self.servers.host(node), self.servers.all_on(node))
+        host = self.servers.host(node)
+        running, filters = servers.DAEMONS.running(host), packet_filter.in_force(host)
+        return {
+            image.space: _unmade(node, image)
+            if image.state == "unmade"
+            else Found(
+                space=image.space,
+                whole=image.state == "whole"
+                and image.mounted
+                and running.get(image.space) == servers.hash_of(host, image)
+                and self.servers.is_guarded(filters, image.space, servers.ports_of(image)),
+                shares={(node, image.device): image.size_bytes},
+                access=servers.access_of(image),
+                export=servers.export_of(host, image),
+            )
+            for image in there
+        }
 
 
 def maker(known: Known) -> NfsMaker:
@@ -119,8 +145,7 @@ def maker(known: Known) -> NfsMaker:
 
 def needs() -> Needs:
     """Programs of a server."""
-    showmount = Needs({"showmount": "apt-get install nfs-common"})
-    return ganesha.needs("nfs-ganesha-vfs") | images.needs() | showmount
+    return servers.needs() | images.needs() | daemons.needs() | packet_filter.needs()
 
 
 def _place(order: Order) -> tuple[str, str, int]:
@@ -138,12 +163,6 @@ def _place(order: Order) -> tuple[str, str, int]:
     return node, device, size
 
 
-def _found(node: str, server: Host, image: Image, in_force: bool) -> Found:
-    made = image.state != "unmade"
-    return Found(
-        space=image.space,
-        whole=image.state == "whole" and image.mounted and in_force,
-        shares={(node, image.device): image.size_bytes},
-        access=exports.access_of(image) if made else frozenset(),
-        export=exports.export_of(server, image.space),
-    )
+def _unmade(node: str, image: Image) -> Found:
+    """What is half made, or half removed."""
+    return Found(image.space, False, {(node, image.device): image.size_bytes}, frozenset(), "")
