@@ -124,6 +124,15 @@ class Connection:
 
 
 open_now: list[Connection] = []
+
+
+def last() -> Connection:
+    """The connection that calls go over."""
+    if not open_now:
+        raise RefusedError("there is no connection")
+    return open_now[-1]
+
+
 shown: ssl.SSLContext | None = None
 
 
@@ -159,7 +168,7 @@ def set_volume(brick: str, who: str, **more: str) -> bool:
     for key, value in said.items():
         words += struct.pack(">II", len(key), len(value) + 1)
         words += key.encode() + b"\0" + value.encode() + b"\0"
-    open_now[-1].call(HANDSHAKE, SETVOLUME, opaque(words)).done()
+    last().call(HANDSHAKE, SETVOLUME, opaque(words)).done()
     return True
 
 
@@ -180,7 +189,7 @@ def lookup(parent: str, name: str, new: str = "") -> str:
         pair = opaque(b"gfid-req\0") + struct.pack(">i", UUID_TYPE) + bytes.fromhex(new)
         given = struct.pack(">IiI", len(pair), 1, 1) + pair
     body = bytes(16) + bytes.fromhex(parent) + struct.pack(">I", 0) + opaque(name.encode()) + given
-    reply = open_now[-1].call(FOPS, LOOKUP, body)
+    reply = last().call(FOPS, LOOKUP, body)
     reply.done()
     reply.dictionary()
     return reply.skip(16).hex()
@@ -188,17 +197,17 @@ def lookup(parent: str, name: str, new: str = "") -> str:
 
 def read(gfid: str) -> str:
     body = bytes.fromhex(gfid) + struct.pack(">qQII", ANONYMOUS, 0, 4096, 0) + NO_DICT
-    reply = open_now[-1].call(FOPS, READ, body)
+    reply = last().call(FOPS, READ, body)
     size = reply.done()
     return reply.body[len(reply.body) - size :].hex() if size else ""
 
 
 def names(gfid: str) -> list[str]:
-    reply = open_now[-1].call(FOPS, OPENDIR, bytes.fromhex(gfid) + NO_DICT)
+    reply = last().call(FOPS, OPENDIR, bytes.fromhex(gfid) + NO_DICT)
     reply.done()
     reply.dictionary()
     body = bytes.fromhex(gfid) + struct.pack(">qqI", reply.i64(), 0, 65536) + NO_DICT
-    reply = open_now[-1].call(FOPS, READDIR, body)
+    reply = last().call(FOPS, READDIR, body)
     reply.done()
     reply.dictionary()
     found = []

@@ -14,7 +14,6 @@ from wavetank.cluster.needs import Needs
 from wavetank.service.makers.run import LOOK_TIMEOUT_S, do
 
 # In a mount namespace of its own. $1 root, $2 file system, $3 where it is seen. The root is in memory, small, and gone with its process.
-# What is in /etc/mtab is all that NFS-Ganesha knows of: the file system, and not the server's others.
 CONFINE = r"""
 confine() {
   mkdir -p "$1"
@@ -28,8 +27,7 @@ confine() {
       mount -o remount,bind,ro,nosuid "$1/$name"
     fi
   done
-  mkdir -p "$1$3" "$1/dev" "$1/tmp" "$1/old" "$1/proc" "$1/etc" "$1/run" "$1/var/log"
-  ln -s /run "$1/var/run"
+  mkdir -p "$1$3" "$1/dev" "$1/tmp" "$1/old" "$1/proc" "$1/etc" "$1/var/run" "$1/var/log"
   : >"$1/dev/null"
   mount --bind /dev/null "$1/dev/null"
   mount --bind "$2" "$1$3"

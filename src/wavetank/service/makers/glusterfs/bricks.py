@@ -59,7 +59,7 @@ hash=$3
 root=$(dirname "$1")/.root
 flags=$(grep -m 1 '^flags' /proc/cpuinfo || :)  # with TLS it looks for "aes", and ends where there is no such file (10.3)
 confine "$root" "$1" /brick
-mkdir -p "$root/run/gluster" "$root/var/log/glusterfs"
+mkdir -p "$root/var/run/gluster" "$root/var/log/glusterfs"
 cat >"$root/$hash"
 files_of "$root/$hash" "$root/"
 enter "$root"

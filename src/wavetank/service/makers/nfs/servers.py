@@ -50,8 +50,10 @@ confine "$root" "$1" {_SEEN_AT}
 mount --bind "$source" "$root$source"  # of which it reads the UUID that is in all handles, by way of /sys
 mkdir "$root/sys"
 mount --bind /sys "$root/sys"
+# What it knows of: this file system, and not the server's others.
 echo "$source {_SEEN_AT} xfs rw 0 0" >"$root/etc/mtab"
-mkdir -p "$root/run/ganesha" "$root/run/rpcbind" "$root/var/lib/nfs/ganesha"
+mkdir -p "$root/var/run/ganesha" "$root/var/run/rpcbind" "$root/var/lib/nfs/ganesha"
+ln -s /var/run "$root/run"
 cp /etc/netconfig "$root/etc/"
 printf 'sunrpc 111/tcp portmapper\nsunrpc 111/udp portmapper\n' >"$root/etc/services"
 printf 'root:x:0:0::/:/bin/sh\n_rpc:x:65534:65534::/:/bin/sh\n' >"$root/etc/passwd"
