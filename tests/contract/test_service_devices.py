@@ -14,6 +14,7 @@ from wavetank.errors import WavetankError
 from wavetank.service.core.records import Resize
 from wavetank.service.core.volume import Volume
 from wavetank.service.makers import images
+from wavetank.service.makers.daemons import CONFINE
 from wavetank.service.makers.glusterfs import bricks, telling
 from wavetank.service.makers.glusterfs.maker import GlusterMaker
 from wavetank.service.reconcile.driver import Reconciler
@@ -45,7 +46,7 @@ def test_a_space_on_two_devices_is_made_and_grown_through_kills(service: Service
 
     asked = request("two", size=2 * SMALL, devices_per_server=2, access=[ip(service.ann.address)])
     space, _ = store.create_space("ann", asked, service.now(), "ann")
-    ends_at((images.MAKE, 0, 2), (images.MAKE, 1, 0), (images.MAKE, 1, 4), (bricks.CONFINED, 1, 3), (telling.PUT, 0, 1))  # fmt: skip
+    ends_at((images.MAKE, 0, 2), (images.MAKE, 1, 0), (images.MAKE, 1, 4), (CONFINE + bricks.START, 1, 3), (telling.PUT, 0, 1))  # fmt: skip
     space = store.space(space.id)
     assert space.state == "ready", space.reason
     assert set(bricks.DAEMONS.running(service.server)) == {space.id, f"{space.id}-2"}

@@ -18,10 +18,12 @@ from wavetank.service.core.records import Device, Resize, Server
 from wavetank.service.core.volume import Volume
 from wavetank.service.daemon.registry import load_makers
 from wavetank.service.makers import images
+from wavetank.service.makers.daemons import CONFINE
 from wavetank.service.makers.glusterfs import bricks, moving, telling
 from wavetank.service.makers.glusterfs.maker import GlusterMaker
 from wavetank.service.reconcile.driver import Reconciler
 
+BRICK = CONFINE + bricks.START
 pytestmark = [pytest.mark.cluster]
 
 
@@ -61,7 +63,7 @@ def test_a_space_gets_bytes_and_servers_while_it_is_written_and_the_service_kill
         GlusterMaker(service.store, dict(zip(service.nodes, hosts, strict=True))),
         service.now,
     )
-    cuts = [(images.MAKE, 6), (bricks.CONFINED, 9), (images.SET_RULES, 1), (telling.PUT, 1), (moving.MOVE, 1), (moving.END, 0)]  # fmt: skip
+    cuts = [(images.MAKE, 6), (BRICK, 9), (images.SET_RULES, 1), (telling.PUT, 1), (moving.MOVE, 1), (moving.END, 0)]  # fmt: skip
     asked = Resize(size=2 * SMALL + 160 * MIB, servers=2)
     service.store.resize_space(space.id, asked, service.now(), "ann")
     for script, programs in cuts:

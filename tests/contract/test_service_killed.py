@@ -12,6 +12,7 @@ from spaces_service import MIB, EndsInside, KilledError, Service, serving
 from wavetank.service.core.classes import KINDS
 from wavetank.service.core.records import Space
 from wavetank.service.makers import images
+from wavetank.service.makers.daemons import CONFINE
 from wavetank.service.makers.glusterfs import bricks
 from wavetank.service.makers.glusterfs.maker import GlusterMaker
 from wavetank.service.makers.nfs.maker import NfsMaker
@@ -64,7 +65,7 @@ def test_scripts_that_end_before_any_of_their_programs_are_made_good(service: Se
     for programs in range(MOST[service.kind]):
         before = ended
         if service.kind == "glusterfs":
-            cut(bricks.CONFINED, programs, lambda: service.create("ann", "brick"))
+            cut(CONFINE + bricks.START, programs, lambda: service.create("ann", "brick"))
             brick = service.store.space_named("ann", "brick")
             assert brick is not None
             service.delete(brick)

@@ -88,6 +88,8 @@ def is_of(there: Mount, space: Space) -> bool:
     """Whether a mount is of a space that was ready."""
     from wavetank.service.csi.mounts import MOUNTERS
 
+    if there.source == space.export:
+        return True
     return space.kind in MOUNTERS and MOUNTERS[space.kind].is_of(there, str(space.export))
 
 

@@ -68,12 +68,13 @@ def test_what_is_no_authority_is_refused_with_the_reason(pem, tmp_path):
         Access(kind="ip", subject="10.0.0.7", authority=pem)
 
 
-def test_rules_that_bricks_cannot_hold_together_are_refused(pem):
+def test_rules_that_bricks_cannot_hold_together_are_refused(pem, other):
     named = Access(kind="certificate", subject="n", authority=pem)
     changes.see_possible(request(access=[named]))
     for wrong, said in (
         ([named, ip("10.0.0.7")], "rules by ip or by certificate, not both in one space"),
         ([named.model_copy(update={"authority": None})], "certificate n does not say which authority signs it"),
+        ([named, Access(kind="certificate", subject="m", authority=other)], "trusts all authorities of a space for all of its names"),
         ([named.model_copy(update={"level": "ro"})], "rules for rw, not for ro"),
     ):  # fmt: skip
         with pytest.raises(Refused, match=said):
@@ -100,7 +101,9 @@ def test_a_volume_with_tls_is_the_same_after_its_line(pem, stripe):
     assert "ssl" not in plain.client_file(identity=identity) + plain.mover_file(identity)
 
 
-KEYS = bricks.Keys("bricks' -----BEGIN CERTIFICATE-----b", "mover's -----BEGIN CERTIFICATE-----m")
+KEYS = bricks.Keys(
+    "bricks' -----BEGIN CERTIFICATE-----b", "mover's -----BEGIN CERTIFICATE-----m", "mover-7f"
+)
 
 
 def brick(*access, keys=KEYS):
@@ -111,9 +114,9 @@ def brick(*access, keys=KEYS):
 
 
 def test_a_brick_lets_in_by_names_or_by_addresses_and_has_no_key_that_opens_it(pem, other):
-    by_name = [Access(kind="certificate", subject=name, authority=signs) for name, signs in (("two", other), ("one", pem))]  # fmt: skip
+    by_name = [Access(kind="certificate", subject=name, authority=pem + other) for name in ("two", "one")]  # fmt: skip
     text = brick(*by_name)
-    assert "  option auth.login.sp-1f.ssl-allow sp-1f,one,two\n" in text
+    assert "  option auth.login.sp-1f.ssl-allow mover-7f,one,two\n" in text
     assert "auth.addr" not in text
     assert "  option transport.socket.ssl-enabled on\n" in text
     lines = text.splitlines()
@@ -175,3 +178,9 @@ def test_clients_of_a_space_with_tls_may_be_anywhere_while_it_grows(pem):
     with pytest.raises(moving.UnfinishedError, match=r"^10\.0\.0\.7 has not taken"), pytest.MonkeyPatch.context() as patch:  # fmt: skip
         patch.setattr(moving, "LONGEST_WAIT_S", 0.0)
         moving.wait_for_clients(servers, [named], 0.0)
+
+
+def test_a_name_in_a_certificate_ends_where_it_ends(pem):
+    for wrong in ("node7\n", "node7\noption x", "*", "node7,node8", ""):
+        with pytest.raises(ValidationError, match="is no name of a certificate"):
+            Access(kind="certificate", subject=wrong, authority=pem)

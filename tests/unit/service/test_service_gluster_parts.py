@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from wavetank.service.core.orders import Order, UnfinishedError
 from wavetank.service.core.placement import settled
 from wavetank.service.core.records import Access, Held, Usage
 from wavetank.service.core.refusals import Refused
-from wavetank.service.makers import images
+from wavetank.service.makers import images, packet_filter
 from wavetank.service.makers.glusterfs import bricks, moving, telling
 from wavetank.service.makers.glusterfs.maker import GlusterMaker, _label
 from wavetank.service.makers.images import Image
@@ -41,6 +42,7 @@ class Answers:
         self.on: Image | None = None
         self.served = self.tells = True
         self.away = False
+        self.lets_in = RULES
 
     def run(self, argv, **others):
         if self.away:
@@ -53,10 +55,18 @@ class Answers:
         elif image is not None and argv[2] == telling.ASK:
             line = bricks.Rules.of(image).told()
             told = f"program {telling.HASH if self.tells else 'other'}\ntold {image.space} {line}\n"
+        elif image is not None and argv[2] == packet_filter.LIST:
+            told = self._filters(image)
         elif image is not None and self.served:
-            assert argv[2] == bricks.RUNNING
-            told = f"{image.label} {bricks.hash_of(self, image)}\n"
+            assert argv[2] == bricks.DAEMONS.asks
+            told = f"7 {image.label} {bricks.hash_of(self, image)}\n"
         return Finished(told, "", 0.0)
+
+    def _filters(self, image: Image) -> str:
+        found = bricks.Rules.of(image)
+        networks = (*packet_filter.networks_of(self.lets_in), *map(ip_network, found.servers))
+        digest = packet_filter.hash_of(networks, [found.port])
+        return f'\tchain {image.space} {{\n\t\treject with tcp reset comment "{digest}"\n\t}}\n'
 
 
 class Servers:
@@ -101,6 +111,9 @@ def test_a_part_that_is_not_served_or_by_other_rules_is_the_spaces(two):
     two.hosts["io1"].served = False
     assert not two.maker.find("sp-1").whole
     two.hosts["io1"].served = True
+    two.hosts["io1"].lets_in = (ip("0.0.0.0/0"),)
+    assert not two.maker.find("sp-1").whole  # by its packet filter
+    two.hosts["io1"].lets_in = RULES
     two.change("io1", rules=rules(1, (ip("10.0.0.8"),)).text())
     assert two.maker.find("sp-1").access == {ip("10.0.0.8")}
     two.change("io1", rules=rules(1).text())

@@ -86,16 +86,3 @@ def load_own(context: ssl.SSLContext, certificate: str, key: str) -> None:
 
 def _no_password() -> str:
     raise ValueError("the key has a password")
-
-
-def common_name(pem: str) -> str:
-    """Of the first certificate.
-
-    Raises:
-        ValueError: it has none.
-    """
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(cadata=_BLOCK.findall(pem)[0])
-    (found,) = context.get_ca_certs()
-    subject: tuple[tuple[tuple[str, str], ...], ...] = found["subject"]  # type: ignore[assignment]
-    return dict(pair for part in subject for pair in part)["commonName"]

@@ -99,14 +99,18 @@ end() {{
 }}
 """
 
+    @property
+    def asks(self) -> str:
+        """Says what runs: a line "PROCESS LABEL HASH" for each."""
+        return f"{self._listed}listed\n"
+
     def running(self, server: Host) -> Mapping[str, str]:
         """Labels of those that run on a server, with the hash of what each was started with.
 
         Raises:
             ServiceError: the server cannot be asked.
         """
-        script = f"{self._listed}listed\n"
-        said = do(server, "say what runs", script, [], timeout_s=LOOK_TIMEOUT_S).stdout
+        said = do(server, "say what runs", self.asks, [], timeout_s=LOOK_TIMEOUT_S).stdout
         return {label: digest for _, label, digest in map(str.split, said.splitlines())}
 
     def start(

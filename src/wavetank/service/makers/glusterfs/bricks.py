@@ -23,7 +23,6 @@ from typing import Literal, Self
 
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
-from wavetank.service.core import certificates
 from wavetank.service.core.records import Access
 from wavetank.service.core.volume import Identity, Volume, as_comment, translator
 from wavetank.service.makers.daemons import Daemons
@@ -108,11 +107,13 @@ class Keys:
 
     Attributes:
         bricks: that all of its bricks show.
-        mover: that servers show which move files between bricks, under a name that nobody knows.
+        mover: that servers show which move files between bricks.
+        mover_name: in that certificate, which nobody else knows.
     """
 
     bricks: str
     mover: str
+    mover_name: str
 
 
 @dataclass(frozen=True)
@@ -202,8 +203,8 @@ def brick_text(server: Host, image: Image) -> str:
         names = sorted({rule.subject for rule in rules.access if rule.authority})
         trusted = (*rules.authorities, certificate_of(rules.keys.mover))
         comment = as_comment("identity", rules.keys.bricks) + as_comment("authority", *trusted)
-        mover = certificates.common_name(rules.keys.mover)
-        allowed = {**IN_ROOT.options(), f"auth.login.{space}.ssl-allow": ",".join([mover, *names])}
+        let_in = ",".join([rules.keys.mover_name, *names])
+        allowed = {**IN_ROOT.options(), f"auth.login.{space}.ssl-allow": let_in}
     else:
         subjects = {rule.subject for rule in rules.access if rule.kind == "ip"} | {*rules.servers}
         addresses = {pattern for subject in subjects for pattern in patterns(subject)}
@@ -240,9 +241,12 @@ def make_keys(server: Host, space: str) -> Keys:
         ServiceError: the server cannot make them.
     """
     # Whoever a tenant's authority signs for may call itself after the space: nobody guesses what the mover is called.
-    names = (space, f"mover-{secrets.token_hex(16)}")
-    made = (do(server, f"make a key for {space}", MAKE_KEY, [name]).stdout for name in names)
-    return Keys(*made)
+    mover_name = f"mover-{secrets.token_hex(16)}"
+    brick, mover = (
+        do(server, f"make a key for {space}", MAKE_KEY, [name]).stdout
+        for name in (space, mover_name)
+    )
+    return Keys(brick, mover, mover_name)
 
 
 def patterns(subject: str) -> list[str]:
