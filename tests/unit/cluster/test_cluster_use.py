@@ -53,6 +53,11 @@ class Nodes:
     def drop_caches(self) -> str:
         return "emptied"
 
+    def hide(self, path: str) -> None:
+        pass
+
+    show = hide
+
 
 class Mounts:
     """A file system whose clients are interrupted at a moment."""
@@ -64,6 +69,12 @@ class Mounts:
         if name == self.when:
             os.kill(os.getpid(), signal.SIGINT)
             os.getpid()  # handlers run between instructions
+
+    def mount_path(self, site: Any) -> str:
+        return "/mnt"
+
+    def drop_server_caches(self, site: Any) -> str:
+        return ""
 
     def unmount(self, site: Any) -> None:
         self.mounted = False
