@@ -344,7 +344,7 @@ def tear_down(bench: Bench) -> None:
 
 
 @contextmanager
-def explained(cluster: RunningCluster) -> Iterator[None]:
+def explained(cluster: DeployedCluster) -> Iterator[None]:
     """Say what is wrong with the cluster, where something fails in the block: a dead server shows as any command that failed.
 
     Raises:
