@@ -76,6 +76,16 @@ def test_how_many_repetitions_tell_a_slowdown_is_said(folders, tmp_path) -> None
     assert "A check can tell nothing of 1 of 1 configurations" in exported.output
 
 
+def test_the_first_line_says_what_is_slower_and_the_screen_holds_all(folders) -> None:
+    against = ("--against", folders["before"])
+    first, *others = check(folders["slower"], *against).stdout.splitlines()
+    assert first.startswith("Slower: ") and len(others) < 25
+    assert check(folders["slower"], *against, "--brief").stdout.splitlines() == [first]
+    same = check(folders["again"], *against).stdout
+    assert same.startswith("Nothing is measurably slower.")
+    assert check(folders["few"], *against).stdout.startswith("Cannot tell for 1 of 1")
+
+
 def test_what_cannot_be_compared_is_refused_with_status_2(folders, tmp_path) -> None:
     words = {
         "other kernel": "another kernel", "warm": "performed otherwise", "other cluster": "no configuration in common",

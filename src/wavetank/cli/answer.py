@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from wavetank.cli.grid import wrapped
+from wavetank.cli.grid import broken, wrapped
 
 if TYPE_CHECKING:
     from wavetank.compare.comparison import Comparison, Verdict
@@ -112,3 +112,22 @@ def clip(parts: Sequence[str], n_lines: int, width: int) -> list[str]:
     if len(parts) <= n_lines:
         return list(parts)
     return [*parts[: n_lines - 1], f"{parts[n_lines - 1][: width - 4].rstrip(' .,;')} ..."]
+
+
+def screen(first: Sequence[str], told: Sequence[str], last: str, width: int | None) -> list[str]:
+    """Lines of a screen at most: what is first is whole, and of what is told each as long as there is room.
+
+    Args:
+        first: the answer, and more that is not shortened.
+        told: lines that may have an indent, each to be wrapped, shortened or left out.
+        last: where the rest is.
+        width: of the terminal; None: nothing wraps.
+    """
+    above = [part for line in first for part in (wrapped(line, width) if width else [line])]
+    room = MOST_LINES - len(above) - 1
+    parts = [broken(line, width).split("\n") if width else [line] for line in told]
+    for n_lines in (4, 3, 2, 1):
+        below = [part for each in parts for part in clip(each, n_lines, width or 0)]
+        if len(below) <= room:
+            return [*above, *below, last]
+    return [*above, *below[: room - 1], f"and {len(below) - room + 1} more", last]

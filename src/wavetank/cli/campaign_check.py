@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.output import print_tables, prints
+from wavetank.cli.output import print_lines, print_tables, prints, terminal_width
 from wavetank.cli.table_sets import check_definitions
 from wavetank.errors import UsageError, WavetankError
+
+if TYPE_CHECKING:
+    from wavetank.compare.regression import Check
 
 _PATH = click.Path(path_type=Path)
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -41,7 +45,7 @@ _PERCENT = click.FloatRange(0, 1000, min_open=True)
 )  # fmt: skip
 @click.option("--junit", type=_FILE, help="Write JUnit XML to this file, a test for each configuration.")  # fmt: skip
 @click.option("--markdown", type=_FILE, help="Write a summary to this file.")
-@prints(check_definitions)
+@prints(check_definitions, answers=True)
 def check_command(
     *, results: Path, baseline: Path, smallest_difference: float, rule_out: float | None, tell: float | None, undecided: int,
     junit: Path | None, markdown: Path | None, output_format: str,
@@ -55,7 +59,7 @@ def check_command(
     from wavetank.campaign.baseline import read_baseline
     from wavetank.compare.check_formats import junit_text, markdown_text
     from wavetank.compare.regression import CHANGE, check
-    from wavetank.compare.tables.check import check_table
+    from wavetank.compare.tables.check import answer, check_table
     from wavetank.document import write_whole
 
     if tell is None:
@@ -79,10 +83,30 @@ def check_command(
             write_whole(markdown, markdown_text(found))
     except WavetankError as error:  # 1 would say that something is slower
         raise UsageError(str(error)) from error
-    print_tables([check_table(found)], output_format)
-    for note in found.notes:
-        click.echo(f"note: {note}", err=True)
+    if output_format == "brief":
+        click.echo(answer(found))
+    elif output_format == "answer":
+        _print_answer(found)
+    else:
+        print_tables([check_table(found)], output_format)
+        for note in found.notes:
+            click.echo(f"note: {note}", err=True)
     sys.exit(1 if found.n("slower") else undecided if found.n("cannot tell") else 0)
+
+
+def _print_answer(found: Check) -> None:
+    from wavetank.cli.answer import screen, table_lines
+    from wavetank.compare.tables.check import MOST_SHOWN, answer, check_table, reasons
+
+    width = terminal_width()
+    lines = table_lines(check_table(found, MOST_SHOWN), width)
+    first = screen(
+        [answer(found), ""],
+        [*lines, "", *reasons(found), *found.notes],
+        "Everything: the same with --full",
+        width,
+    )
+    print_lines(first)
 
 
 @click.command("export", short_help="Write results as a baseline, or a ReFrame test.")

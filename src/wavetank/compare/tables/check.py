@@ -8,6 +8,8 @@ from wavetank.compare.regression import Check, Verdict, Word
 from wavetank.measure.statistics import Estimate
 from wavetank.tables.table import Column, Definition, Table
 
+MOST_SHOWN = 10
+
 
 def _n(of: Estimate | None) -> int:
     return 0 if of is None else len(of.values)
@@ -39,19 +41,56 @@ CHECK: Definition[Verdict] = Definition(
 )  # fmt: skip
 
 
-def check_table(check: Check) -> Table:
-    """A row for each configuration; people do not see columns that are empty in all rows."""
+def check_table(check: Check, most: int | None = None) -> Table:
+    """A row for each configuration, of which people see the first ones; and not columns that are empty in all rows."""
     verdicts = check.verdicts
+    brief = most is not None
     hidden = {
-        "reason": not any(each.reason for each in verdicts),
-        "differs": not any(each.differs for each in verdicts),
+        "reason": brief or not any(each.reason for each in verdicts),
+        "differs": brief or not any(each.differs for each in verdicts),
+        "repetitions_to_tell": brief,
+        "application": brief and len({each.application for each in verdicts}) <= 1,
     }
+    order = get_args(Word)
+    people = sorted(verdicts, key=lambda each: order.index(each.word))[:most]
     return CHECK.table(
         verdicts,
+        people=people,
         title=f"{check.campaign} against the baseline",
         caption=summary(check),
         columns={key: {"machine": empty} for key, empty in hidden.items()},
     )
+
+
+def answer(check: Check) -> str:
+    """What changed, the worst first: "Slower: NFS with 1PxCN, by 23 %. 5 of 6 configurations are not told apart."."""
+    found = []
+    for word in ("slower", "faster"):
+        changed = [each for each in check.verdicts if each.word == word and each.change is not None]
+        if changed:
+            most = max(changed, key=lambda each: abs(each.change.median) if each.change else 0.0)
+            more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+            percent = abs(most.change.median) if most.change else 0.0
+            found.append(
+                f"{word.capitalize()}: {most.cluster_title} with {most.mapping}, by {percent:.0f} %{more}."
+            )
+    if not found:
+        n = check.n("cannot tell")
+        of = f"Cannot tell for {n} of {len(check.verdicts)} configurations."
+        found = [of if n else "Nothing is measurably slower."]
+    several = len({each.word for each in check.verdicts}) > 1
+    return " ".join([*found, *([summary(check)] if several else [])])
+
+
+def reasons(check: Check) -> list[str]:
+    """Why configurations cannot be told, and what of them is set otherwise: each once."""
+    found = [each.reason for each in check.verdicts if each.reason]
+    found += [
+        f"{each.title} is set otherwise: {', '.join(each.differs)}"
+        for each in check.verdicts
+        if each.differs
+    ]
+    return list(dict.fromkeys(found))
 
 
 def summary(check: Check) -> str:
