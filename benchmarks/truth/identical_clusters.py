@@ -103,7 +103,7 @@ def run_campaign(folder: Path, number: int, n_clusters: int, slow_mb: int | None
     }
     path = folder / "campaign.yaml"
     path.write_text(yaml.safe_dump(campaign))
-    wavetank("campaign", "run", path, "--fresh", "--format", "json", cwd=folder)
+    wavetank("run", path, "--fresh", "--format", "json", cwd=folder)
     return folder / str(campaign["output"])
 
 
@@ -132,7 +132,7 @@ def count(results: Path, counted: Counted, *, differs: bool) -> None:
         counted.told += any(len(p["ties_with"]) < others for p in ranking["places"])
     counted.ranges_apart += ranges_apart([c["io_time_s"]["values"] for c in said["configurations"]])
     rows = json.loads(
-        wavetank("campaign", "measurements", results, "--format", "json", cwd=results)
+        wavetank("measurements", results, "--format", "json", cwd=results)
     )["measurements"]
     counted.measured += len(rows)
     from wavetank.campaign.results_folder import open_store

@@ -169,7 +169,7 @@ def measured(
         "output": "results",
     }
     (folder / "campaign.yaml").write_text(yaml.safe_dump(campaign, sort_keys=False))
-    wavetank("campaign", "run", "campaign.yaml", "--format", "json", cwd=folder, may_fail=True)
+    wavetank("run", "campaign.yaml", "--format", "json", cwd=folder, may_fail=True)
     comparison = folder / "results" / "comparison.json"
     if not comparison.exists():
         return None

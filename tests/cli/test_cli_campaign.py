@@ -52,7 +52,7 @@ def faked(monkeypatch):
 
 
 def call(*argv):
-    return CliRunner().invoke(cli, ["campaign", *map(str, argv)], catch_exceptions=False)
+    return CliRunner().invoke(cli, [*map(str, argv)], catch_exceptions=False)
 
 
 def test_a_dry_run_prints_the_plan_and_starts_nothing(folder, faked):
@@ -179,7 +179,7 @@ def test_a_misspelt_key_is_a_message_and_exit_status_1(folder):
         stream.write("repetitons: 5\n")
     done = subprocess.run(
         [sys.executable, "-c", "from wavetank.cli.main import main; main()",
-         "campaign", "run", str(folder / "campaign.yaml")],
+         "run", str(folder / "campaign.yaml")],
         capture_output=True, text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
     assert done.returncode == 1
@@ -189,14 +189,14 @@ def test_a_misspelt_key_is_a_message_and_exit_status_1(folder):
 def test_a_campaign_stopped_before_its_first_measurement_leaves_no_comparison(folder, faked):
     faked.results = [KeyboardInterrupt()]
     with pytest.raises((KeyboardInterrupt, click.Abort)):
-        cli.main(["campaign", "run", str(folder / "campaign.yaml")], standalone_mode=False)
+        cli.main(["run", str(folder / "campaign.yaml")], standalone_mode=False)
     assert not (folder / "results" / "comparison.json").exists()
 
 
 def test_a_campaign_stopped_later_compares_what_it_has(folder, faked):
     faked.results = [abyss_result, KeyboardInterrupt()]
     with pytest.raises((KeyboardInterrupt, click.Abort)):
-        cli.main(["campaign", "run", str(folder / "campaign.yaml")], standalone_mode=False)
+        cli.main(["run", str(folder / "campaign.yaml")], standalone_mode=False)
     found = json.loads((folder / "results" / "comparison.json").read_text())
     assert [each["n_repetitions"] for each in found["configurations"]] == [1]
 
@@ -204,7 +204,7 @@ def test_a_campaign_stopped_later_compares_what_it_has(folder, faked):
 def test_a_campaign_that_was_stopped_says_what_is_kept_and_how_to_go_on(
     folder, faked, monkeypatch, capsys
 ):
-    words = ["campaign", "run", str(folder / "campaign.yaml"), "--fresh"]
+    words = ["run", str(folder / "campaign.yaml"), "--fresh"]
     monkeypatch.setattr("sys.argv", ["wavetank", *words])
     faked.results = [abyss_result, abyss_result, KeyboardInterrupt()]
     with pytest.raises((KeyboardInterrupt, click.Abort)):

@@ -1,4 +1,4 @@
-"""``wavetank campaign check`` and ``export``: results against a baseline, as continuous integration calls them."""
+"""``wavetank check`` and ``export``: results against a baseline, as continuous integration calls them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def folders(tmp_path_factory) -> Iterator[dict[str, Path]]:
 
 
 def check(*arguments: object):
-    words = ["campaign", "check", *map(str, arguments)]
+    words = ["check", *map(str, arguments)]
     return CliRunner().invoke(cli, words)
 
 
@@ -70,7 +70,7 @@ def test_how_many_repetitions_tell_a_slowdown_is_said(folders, tmp_path) -> None
     assert "4 of each can, about 4 tell a slowdown of 50 %" in row["reason"]
     wrong = check(folders["again"], *against, "--tell", 2)
     assert wrong.exit_code != 0 and "less than 3 % apart" in str(wrong.exception)
-    words = ["campaign", "export", folders["few"], "--to", "baseline", "-o", tmp_path / "few.json"]
+    words = ["export", folders["few"], "--to", "baseline", "-o", tmp_path / "few.json"]
     exported = CliRunner().invoke(cli, [*map(str, words)])
     assert exported.exit_code == 0
     assert "A check can tell nothing of 1 of 1 configurations" in exported.output
@@ -123,7 +123,7 @@ def test_reframe_runs_exported_tests(folders, tmp_path) -> None:
     exports = {"baseline.json": ("before", "baseline"), "a.py": ("again", "reframe"), "b.py": ("slower", "reframe")}  # fmt: skip
     for file, (name, target) in exports.items():
         words = ["export", folders[name], "--to", target, "-o", tmp_path / file]
-        assert CliRunner().invoke(cli, ["campaign", *map(str, words)]).exit_code == 0
+        assert CliRunner().invoke(cli, [*map(str, words)]).exit_code == 0
     programs = Path(sys.executable).parent
     results = [
         f"-SWavetank{name.capitalize()}.results={folders[name]}" for name in ("again", "slower")

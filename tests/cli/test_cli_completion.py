@@ -10,7 +10,7 @@ from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
 from wavetank.cli.completion import SHELLS
-from wavetank.cli.main import COMMANDS, cli
+from wavetank.cli.main import COMMANDS, GROUPS, cli
 from wavetank.cli.manual import pages
 
 
@@ -24,7 +24,7 @@ def test_a_shell_is_given_what_has_it_ask_the_command(shell: str) -> None:
 @pytest.mark.parametrize(
     ("before", "begun", "found"),
     [
-        ([], "cam", ["campaign"]),
+        ([], "meas", ["measure", "measurements"]),
         ([], "c", [name for name in COMMANDS if name.startswith("c")]),
         (["cluster"], "do", ["down"]),
         (["trace"], "--lev", ["--level"]),
@@ -58,3 +58,17 @@ def test_each_command_has_a_page_with_each_of_its_options() -> None:
     }
     assert requests <= {".TH", ".SH", ".PP", ".TP", ".nf", ".fi"}
     assert all(re.match(r"\.TH WAVETANK[A-Z\\-]* 1 ", text) for text in written.values())
+
+
+def test_help_lists_commands_by_task_and_all_of_them_where_asked() -> None:
+    short = CliRunner().invoke(cli, ["--help"]).stdout
+    assert [f"{group}:" in short for group in GROUPS] == [True] * len(GROUPS)
+    assert "Stages:" not in short
+    everything = CliRunner().invoke(cli, ["--help-all"]).stdout
+    for name in COMMANDS:
+        assert f"\n  {name} " in everything
+
+
+def test_an_old_name_prints_the_new_one() -> None:
+    said = CliRunner().invoke(cli, ["campaign", "run", "campaign.yaml"])
+    assert said.exit_code == 2 and "is 'wavetank run' now" in said.output

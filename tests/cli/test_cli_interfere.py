@@ -88,7 +88,7 @@ def test_a_study_runs_goes_on_and_is_reported(study: Path, tmp_path: Path) -> No
     assert found == {"one", "two"}
     again = invoke(study)
     assert "3 done already" in again.stderr
-    kept = CliRunner().invoke(cli, ["campaign", "results", str(tmp_path / "results"), "--full"])
+    kept = CliRunner().invoke(cli, ["results", str(tmp_path / "results"), "--full"])
     assert "Slowdown" in kept.stdout, kept.output
     for kind in ("html", "markdown", "csv", "json"):
         page = tmp_path / f"report.{kind}"
@@ -104,7 +104,7 @@ def test_a_report_does_not_need_the_comparison(study: Path, tmp_path: Path) -> N
     page = tmp_path / "report.json"
     args = ["report", str(tmp_path / "results"), "--format", "json", "-o", str(page)]
     assert CliRunner().invoke(cli, args).exit_code == 0
-    printed = CliRunner().invoke(cli, ["campaign", "results", str(tmp_path / "results"), "--full"])
+    printed = CliRunner().invoke(cli, ["results", str(tmp_path / "results"), "--full"])
     assert "Slowdown" in printed.stdout, printed.output
     (part,) = json.loads(page.read_text())["applications"]
     assert {row["group"] for row in part["tables"]["study-rates"]} == {"one", "two"}

@@ -120,7 +120,7 @@ def test_lines_of_a_log_tell_how_many_bytes_were_read(tmp_path, capsys, kind):
     [
         ("model", "; nothing was written. Run again: wavetank model 'a b.trace'"),
         ("cluster", ". Run again: wavetank cluster 'a b.trace'"),
-        ("campaign", ""),  # says itself how much it keeps
+        ("run", ""),  # says itself how much it keeps
     ],
 )
 def test_an_interrupted_command_says_how_to_go_on(monkeypatch, capsys, command, left):

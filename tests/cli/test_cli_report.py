@@ -37,7 +37,7 @@ def test_report_writes_one_file_and_says_so_on_standard_error(folder, tmp_path) 
 def test_a_folder_without_results_is_an_error_that_says_what_to_do(tmp_path) -> None:
     result = run("report", tmp_path, "-o", tmp_path / "r.html")
     assert isinstance(result.exception, WavetankError)
-    assert "wavetank campaign run" in str(result.exception)
+    assert "wavetank run" in str(result.exception)
     assert not (tmp_path / "r.html").exists()
 
 

@@ -161,7 +161,7 @@ def test_what_was_not_measured_is_said_with_the_commands_that_measure_it(ask):
     assert lines[0] == (
         "wavetank cluster init --instance TYPE --file-system glusterfs --servers 1 -o glusterfs.yaml"
     )
-    assert lines[-1] == "wavetank campaign run need.yaml" and "k.json" in lines[-2]
+    assert lines[-1] == "wavetank run need.yaml" and "k.json" in lines[-2]
 
 
 @pytest.mark.parametrize(

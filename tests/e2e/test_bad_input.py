@@ -210,7 +210,7 @@ def test_without_root_all_but_virtual_clusters_works(tmp_path: Path, assembled: 
 @pytest.mark.parametrize(
     "command",
     [
-        "campaign run {here}/campaign.yaml -o {small}/out",
+        "run {here}/campaign.yaml -o {small}/out",
         "schema --write {small}/schemas",
         "report {here}/out -o {small}/r.html",
         "plot {here}/abyss.model.json -o {small}/plots",

@@ -61,7 +61,7 @@ def test_clusters_take_turns_and_each_cluster_is_gone_before_the_next_one(
     }
     (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(campaign))
     before = machine_state(state, NAME)
-    said = wavetank("campaign", "run", "campaign.yaml", cwd=tmp_path).stderr
+    said = wavetank("run", "campaign.yaml", cwd=tmp_path).stderr
     assert machine_state(state, NAME) == before
 
     steps = re.findall(rf"(bringing up|measuring readers on|taking) ({NAME}[ab])", said)

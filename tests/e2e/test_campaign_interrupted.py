@@ -61,7 +61,7 @@ def folder(tmp_path, monkeypatch):
 def start(folder):
     code = "from wavetank.cli.main import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", code, "campaign", "run", str(folder / "campaign.yaml"),
+        [sys.executable, "-c", code, "run", str(folder / "campaign.yaml"),
          "--format", "json"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -44,7 +44,7 @@ def write_campaign(folder: Path) -> None:
 def start(folder: Path) -> subprocess.Popen:
     code = "from wavetank.cli.main import main; main()"
     return subprocess.Popen(
-        [sys.executable, "-c", code, "campaign", "run", str(folder / "campaign.yaml")],
+        [sys.executable, "-c", code, "run", str(folder / "campaign.yaml")],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

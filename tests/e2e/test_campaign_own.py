@@ -80,9 +80,9 @@ def write_campaign(folder: Path, argv: list[str], repetitions: int = 2, **own: o
 
 def test_the_application_runs_beside_its_kernel_and_is_compared_with_it(folder: Path) -> None:
     write_campaign(folder, COPY)
-    plan = wavetank(folder, "campaign", "run", "campaign.yaml", "--dry-run")
+    plan = wavetank(folder, "run", "campaign.yaml", "--dry-run")
     assert "dd itself runs dd if=in.bin of=out.bin bs=64k in 1 rank, 1 input file" in plan.stdout
-    done = wavetank(folder, "campaign", "run", "campaign.yaml", "--format", "json")
+    done = wavetank(folder, "run", "campaign.yaml", "--format", "json")
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
     (trust,) = said["trust_in_the_kernel"]
@@ -107,9 +107,9 @@ def test_the_application_runs_beside_its_kernel_and_is_compared_with_it(folder: 
             assert "records out" in store.raw_output(entry.number).stderr
             about = [text for text in texts(entry.measurement.notes) if "other work" not in text]
             assert about == []
-    model = wavetank(folder, "campaign", "model", "results", str(own[0].number), "-o", "m.json")
+    model = wavetank(folder, "own-model", "results", str(own[0].number), "-o", "m.json")
     assert model.returncode == 0, model.stderr
-    again = wavetank(folder / "results", "campaign", "run", "campaign.yaml", "--format", "json")
+    again = wavetank(folder / "results", "run", "campaign.yaml", "--format", "json")
     assert again.returncode == 0, again.stderr
     assert "4 done already" in again.stderr
     report = wavetank(folder, "report", "results", "-o", "report.html")
@@ -132,7 +132,7 @@ def test_a_run_that_is_no_measurement_is_said_and_leaves_nothing(
 ) -> None:
     outside = folder / "outside.bin"
     write_campaign(folder, [word.replace("{outside}", str(outside)) for word in argv], 1, **more)
-    done = wavetank(folder, "campaign", "run", "campaign.yaml")
+    done = wavetank(folder, "run", "campaign.yaml")
     assert done.returncode == 1
     assert message in done.stderr, done.stderr
     with open_store(folder / "results") as store:
@@ -153,7 +153,7 @@ def test_what_cannot_run_is_said_before_anything_starts(
     folder: Path, own: dict[str, object], message: str
 ) -> None:
     write_campaign(folder, **own)  # type: ignore[arg-type]
-    done = wavetank(folder, "campaign", "run", "campaign.yaml")
+    done = wavetank(folder, "run", "campaign.yaml")
     assert done.returncode == 1
     assert message in done.stderr
     assert not (folder / "results").exists() and not (folder / "state").exists()

@@ -80,7 +80,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wavetank):
 def test_a_program_of_mpi_and_its_kernel_are_compared_on_every_cluster(
     folder: Path, wavetank
 ) -> None:
-    done = wavetank("campaign", "run", "campaign.yaml", "--format", "json", cwd=folder)
+    done = wavetank("run", "campaign.yaml", "--format", "json", cwd=folder)
     said = json.loads(done.stdout)
     assert len(said["kernel_beside_the_application_itself"]) == 2
     with open_store(folder / "results") as store:

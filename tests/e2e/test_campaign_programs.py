@@ -65,7 +65,7 @@ def write_campaign(folder: Path, programs: list[str]) -> None:
 
 def run(folder: Path, path: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*WAVETANK, "campaign", "run", "campaign.yaml", "--format", "json"],
+        [*WAVETANK, "run", "campaign.yaml", "--format", "json"],
         cwd=folder, capture_output=True, text=True, check=False, timeout=HANG_S,
         env=os.environ | {"PATH": path, "WAVETANK_STATE_DIR": str(folder / "state")},
     )  # fmt: skip

@@ -120,7 +120,7 @@ def test_a_campaign_measures_ranks_resumes_and_reports(
     write_campaign(tmp_path, assembled, clusters)
     before = machine_state(state_directory, OWN)
 
-    wavetank("campaign", "run", "campaign.yaml", cwd=tmp_path)
+    wavetank("run", "campaign.yaml", cwd=tmp_path)
 
     assert machine_state(state_directory, OWN) == before
     comparison = json.loads((tmp_path / "out" / "comparison.json").read_text())
@@ -128,7 +128,7 @@ def test_a_campaign_measures_ranks_resumes_and_reports(
     for name in (f"{OWN}-nfs", f"{OWN}-gluster", "1PxCN", "2PxCN", "emulated"):
         assert name in text
 
-    again = wavetank("campaign", "run", "campaign.yaml", cwd=tmp_path)
+    again = wavetank("run", "campaign.yaml", cwd=tmp_path)
     assert f"{2 * 2 * REPETITIONS} done already" in again.stderr
     assert "bringing up" not in again.stderr
 
@@ -145,7 +145,7 @@ def test_a_kill_in_the_middle_of_a_measurement_leaves_nothing_after_down_all(
     write_campaign(tmp_path, assembled, clusters, NEVER_DONE)
     before = machine_state(state_directory, f"{OWN}-killed")
 
-    process = start(tmp_path, "campaign", "run", "campaign.yaml")
+    process = start(tmp_path, "run", "campaign.yaml")
     wait_until_it_says(process, "measuring")
     until_ranks_are_started(process, state_directory, f"{OWN}-killed")
     process.kill()
@@ -157,7 +157,7 @@ def test_a_kill_in_the_middle_of_a_measurement_leaves_nothing_after_down_all(
     assert machine_state(state_directory, f"{OWN}-killed") == before
 
     write_campaign(tmp_path, assembled, clusters)
-    wavetank("campaign", "run", "campaign.yaml", cwd=tmp_path)
+    wavetank("run", "campaign.yaml", cwd=tmp_path)
     assert (tmp_path / "out" / "comparison.json").exists()
     assert machine_state(state_directory, f"{OWN}-killed") == before
 
@@ -170,7 +170,7 @@ def test_a_stopped_campaign_takes_its_cluster_down_itself(
     write_campaign(tmp_path, assembled, [cluster(f"{OWN}-stopped", 1, kind="nfs")], NEVER_DONE)
     before = machine_state(state_directory, f"{OWN}-stopped")
 
-    process = start(tmp_path, "campaign", "run", "campaign.yaml")
+    process = start(tmp_path, "run", "campaign.yaml")
     wait_until_it_says(process, moment)
     if moment == "measuring":
         until_ranks_are_started(process, state_directory, f"{OWN}-stopped")

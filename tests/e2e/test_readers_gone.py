@@ -84,7 +84,7 @@ def test_a_campaign_whose_reader_goes_away_ends_and_leaves_no_cluster(tmp_path, 
     }
     (tmp_path / "campaign.yaml").write_text(yaml.safe_dump(body))
     # The third line says that the cluster is being brought up.
-    assert run_unread(tmp_path, "campaign", "run", "campaign.yaml", lines=3) == 0
+    assert run_unread(tmp_path, "run", "campaign.yaml", lines=3) == 0
     assert clusters_left(tmp_path) == []
     with open_store(tmp_path / "results") as store:
         assert len(store.done()) == 2

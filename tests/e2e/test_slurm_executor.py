@@ -54,7 +54,7 @@ def folder(tmp_path):
 
 
 def start(slurm, folder, *more):
-    argv = [sys.executable, "-m", "wavetank", "campaign", "run", str(folder / "campaign.yaml")]
+    argv = [sys.executable, "-m", "wavetank", "run", str(folder / "campaign.yaml")]
     return subprocess.Popen(
         slurm.argv([*argv, *more]),
         env=slurm.environment(),
@@ -104,9 +104,7 @@ def test_a_campaign_of_jobs_that_is_killed_goes_on_and_submits_nothing_twice(slu
     ranking = json.loads(stdout)["ranking_of_reader_by_time"]
     assert {row["cluster"] for row in ranking} == {"site-one", "site-two"}
     assert {row["origin"] for row in ranking} == {"measured"}
-    raw = slurm.run(
-        sys.executable, "-m", "wavetank", "campaign", "raw", str(folder / "results"), "1"
-    )
+    raw = slurm.run(sys.executable, "-m", "wavetank", "raw", str(folder / "results"), "1")
     assert "wavetank-replay-result 1" in raw and raw.count(f",{N * RS},{N},") == 2  # ranks
     with open_store(folder / "results") as store:
         limits = {each.limits["limits"] for each in store.measurements()}

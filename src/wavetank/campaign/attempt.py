@@ -76,7 +76,7 @@ def write_attempt(
         raise SpecError(
             f"{kernel.application} works on {format_size(kernel.capacity_bytes)} of files, and this "
             f"machine has {format_size(machine.free_bytes)} free for them. Free some space, or measure on "
-            "clusters of your own with 'wavetank campaign run'"
+            "clusters of your own with 'wavetank run'"
         )
     (folder / "clusters").mkdir(exist_ok=True)
     kernel.write(folder / "kernel.json")
@@ -114,7 +114,7 @@ def write_attempt(
     path = folder / "campaign.yaml"
     write_whole(
         path,
-        "# Made by 'wavetank try'. Change it and run it: wavetank campaign run campaign.yaml\n"
+        "# Made by 'wavetank try'. Change it and run it: wavetank run campaign.yaml\n"
         + yaml.safe_dump(campaign, sort_keys=False, width=120),
     )
     return path

@@ -36,7 +36,7 @@ def baseline_of_folder(folder: Path) -> Baseline:
         comparison = current_comparison(store)
         if not comparison.configurations:
             raise MeasurementError(
-                f"{folder} holds no finished measurement of its campaign. Run 'wavetank campaign run' again: it goes on"
+                f"{folder} holds no finished measurement of its campaign. Run 'wavetank run' again: it goes on"
             )
         measured = [each.provenance for each in store.measurements()]
         return Baseline(

@@ -108,7 +108,7 @@ def _applications(kernel: Kernel, store: Store) -> tuple[set[str], list[str]]:
     if not (store.folder / SPEC).is_file():
         raise MeasurementError(
             f"{store.folder} says not which kernels it measured ({SPEC} is missing): name the output folder of "
-            "'wavetank campaign run'"
+            "'wavetank run'"
         )
     spec = read_campaign(store.folder / SPEC)
     wanted, names, against = kernel_hash(kernel), set(), []

@@ -41,7 +41,7 @@ def kept_texts(
     if not rows:
         raise MeasurementError(
             f"{path.parent} keeps no {_WORDS[table].format(number)}. "
-            f"'wavetank campaign measurements {path.parent}' lists the numbers"
+            f"'wavetank measurements {path.parent}' lists the numbers"
         )
     try:
         return tuple(zlib.decompress(part).decode() for part in rows[0])

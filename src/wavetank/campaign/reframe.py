@@ -1,7 +1,7 @@
 """A test of ReFrame that measures a campaign and holds it against a baseline.
 
 ReFrame (https://reframe-hpc.readthedocs.io, version 4) runs tests of HPC systems. Its own thresholds are not used: whether
-a time is slower is told by ``wavetank campaign check``; ReFrame keeps the I/O times in its log of performance.
+a time is slower is told by ``wavetank check``; ReFrame keeps the I/O times in its log of performance.
 """
 
 from __future__ import annotations

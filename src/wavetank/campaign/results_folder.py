@@ -105,7 +105,7 @@ def open_store(folder: Path) -> Iterator[Store]:
     if not path.is_file():
         raise MeasurementError(
             f"{folder} holds no campaign results ({DATABASE} is missing). "
-            "Run 'wavetank campaign run' first, or name its output folder"
+            "Run 'wavetank run' first, or name its output folder"
         )
     connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     try:

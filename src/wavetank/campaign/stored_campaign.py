@@ -83,7 +83,7 @@ def current_comparison(store: Store, rate: ExchangeRate | None = None) -> Compar
         raise MeasurementError(
             f"{store.folder} holds no comparison ({COMPARISON} is missing): the campaign was stopped "
             "before its first measurement ended. Run "
-            f"'wavetank campaign run CAMPAIGN.yaml -o {store.folder}': it goes on where it was"
+            f"'wavetank run CAMPAIGN.yaml -o {store.folder}': it goes on where it was"
         )
     return _compared(store, rate)
 

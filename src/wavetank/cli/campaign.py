@@ -1,4 +1,4 @@
-"""``wavetank campaign``: measure kernels on clusters by a plan, and rank the clusters."""
+"""``wavetank run`` and ``results``, and what looks into a campaign's folder: ``measurements``, ``raw``, ``own-model``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Literal
 
 import click
 
-from wavetank.cli.campaign_check import check_command, export_command
 from wavetank.cli.currency import currency_option
 from wavetank.cli.output import print_tables, prints
 from wavetank.cli.table_sets import (
@@ -19,15 +18,7 @@ from wavetank.cli.table_sets import (
 from wavetank.errors import UsageError
 
 
-@click.group()
-def command() -> None:
-    """Measure kernels on clusters by a plan, and rank the clusters.
-
-    Example: wavetank campaign run campaign.yaml
-    """
-
-
-@command.command()
+@click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Check everything and print the plan; start nothing.")
 @click.option(
@@ -59,7 +50,7 @@ def run(
     Finished measurements are kept and not repeated. Ctrl-C takes the cluster down and keeps what
     is finished. Exit status 1 when a part of the plan failed.
 
-    Example: wavetank campaign run campaign.yaml --dry-run
+    Example: wavetank run campaign.yaml --dry-run
     """
     from wavetank.campaign.clusters import cluster_reader
     from wavetank.campaign.load import load_campaign
@@ -89,7 +80,7 @@ def run(
         run_plan(loaded, plan, folder, fresh, output_format)
 
 
-@command.command(hidden=True)
+@click.command(hidden=True)
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 def job(folder: Path) -> None:
     """Make the measurement that FOLDER describes, inside of a Slurm job."""
@@ -100,7 +91,7 @@ def job(folder: Path) -> None:
     perform_task(folder, os.environ)
 
 
-@command.command()
+@click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @currency_option
 @click.option(
@@ -113,7 +104,7 @@ def results(
 ) -> None:
     """Print what a campaign found, from its output FOLDER.
 
-    Example: wavetank campaign results results --format csv
+    Example: wavetank results results --format csv
     """
     from wavetank.campaign.results_folder import open_store, was_stopped
     from wavetank.campaign.stored_campaign import current_comparison
@@ -145,13 +136,13 @@ def results(
         )
 
 
-@command.command()
+@click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @prints(measurement_definitions)
 def measurements(folder: Path, output_format: str) -> None:
     """List every measurement in a campaign's output FOLDER, with what it was made with.
 
-    Example: wavetank campaign measurements results --format csv
+    Example: wavetank measurements results --format csv
     """
     from wavetank.campaign.measurement_table import MEASUREMENTS
     from wavetank.campaign.results_folder import open_store
@@ -161,7 +152,7 @@ def measurements(folder: Path, output_format: str) -> None:
     print_tables([table], output_format)
 
 
-@command.command(short_help="Print the model of a run of the application itself.")
+@click.command(short_help="Print the model of a run of the application itself.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("number", type=click.IntRange(1))
 @click.option(
@@ -172,9 +163,9 @@ def measurements(folder: Path, output_format: str) -> None:
 def model(folder: Path, number: int, output: Path | None, output_format: str) -> None:
     """Print the model of the trace of measurement NUMBER, a run of the application itself (program: own).
 
-    'wavetank campaign measurements' lists the numbers.
+    'wavetank measurements' lists the numbers.
 
-    Example: wavetank campaign model results 17 -o run.model.json
+    Example: wavetank own-model results 17 -o run.model.json
     """
     from wavetank.campaign.results_folder import open_store
     from wavetank.cli.model_output import print_model
@@ -186,23 +177,19 @@ def model(folder: Path, number: int, output: Path | None, output_format: str) ->
     print_model(found, output_format)
 
 
-@command.command(short_help="Print what a measurement's programs wrote.")
+@click.command(short_help="Print what a measurement's programs wrote.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.argument("number", type=click.IntRange(1))
 @click.option("--stderr", is_flag=True, help="Standard error instead of standard output.")
 def raw(folder: Path, number: int, stderr: bool) -> None:
     """Print what the programs of measurement NUMBER in a campaign's output FOLDER wrote.
 
-    'wavetank campaign measurements' lists the numbers.
+    'wavetank measurements' lists the numbers.
 
-    Example: wavetank campaign raw results 17
+    Example: wavetank raw results 17
     """
     from wavetank.campaign.results_folder import open_store
 
     with open_store(folder) as store:
         output = store.raw_output(number)
     click.echo(output.stderr if stderr else output.stdout, nl=False)
-
-
-command.add_command(check_command)
-command.add_command(export_command)

@@ -1,4 +1,4 @@
-"""``wavetank campaign check`` and ``export``: results against a baseline, for continuous integration of a storage system."""
+"""``wavetank check`` and ``export``: results against a baseline, for continuous integration of a storage system."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PERCENT = click.FloatRange(0, 1000, min_open=True)
 @click.argument("results", type=_PATH)
 @click.option(
     "--against", "baseline", type=_PATH, required=True, metavar="BASELINE",
-    help="Results folder of an earlier campaign, or a file of 'wavetank campaign export'.",
+    help="Results folder of an earlier campaign, or a file of 'wavetank export'.",
 )  # fmt: skip
 @click.option(
     "--smallest-difference", type=_PERCENT, default=3, show_default=True, metavar="PERCENT",
@@ -54,7 +54,7 @@ def check_command(
 
     Exit status: 0 none is slower, 1 one is slower, 2 wrong use or input, 3 something cannot be told.
 
-    Example: wavetank campaign check results --against baseline.json --junit check.xml
+    Example: wavetank check results --against baseline.json --junit check.xml
     """
     from wavetank.campaign.baseline import read_baseline
     from wavetank.compare.check_formats import junit_text, markdown_text
@@ -113,7 +113,7 @@ def _print_answer(found: Check) -> None:
 @click.argument("results", type=_PATH)
 @click.option(
     "--to", "target", type=click.Choice(["baseline", "reframe"]), required=True,
-    help="A file for 'campaign check --against', or a test of ReFrame 4 that measures and checks.",
+    help="A file for 'check --against', or a test of ReFrame 4 that measures and checks.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=_PATH, metavar="OUT",
@@ -122,7 +122,7 @@ def _print_answer(found: Check) -> None:
 def export_command(*, results: Path, target: str, output: Path | None) -> None:
     """Write the results of a campaign, from its output folder RESULTS, in the form of something else.
 
-    Example: wavetank campaign export results --to baseline -o baseline.json
+    Example: wavetank export results --to baseline -o baseline.json
     """
     from wavetank.campaign.baseline import read_baseline
     from wavetank.campaign.reframe import reframe_text

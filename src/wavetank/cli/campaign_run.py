@@ -1,4 +1,4 @@
-"""Running a plan and printing what comes of it: shared by ``campaign run`` and ``try``."""
+"""Running a plan and printing what comes of it: shared by ``run`` and ``try``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wavetank.compare.comparison import Comparison
 
 
-_GO_ON = ("campaign", "interfere", "try")
+_GO_ON = ("run", "interfere", "try")
 """Commands that go on where they ended, when they are given again."""
 
 
@@ -347,7 +347,7 @@ def print_comparison(comparison: Comparison, output_format: str, folder: Path) -
         print_lines(brief_lines(comparison))
         return
     if output_format == "answer":
-        everything = shlex.join(["wavetank", "campaign", "results", str(folder), "--full"])
+        everything = shlex.join(["wavetank", "results", str(folder), "--full"])
         print_lines(comparison_lines(comparison, terminal_width(), everything))
         return
     study = comparison.interference

@@ -1,4 +1,4 @@
-"""Tables of ``wavetank campaign``: the plan, what cannot be turned."""
+"""Tables of ``wavetank run``: the plan, what cannot be turned."""
 
 from __future__ import annotations
 

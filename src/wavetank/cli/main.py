@@ -24,32 +24,65 @@ from wavetank.errors import WavetankError
 from wavetank.nearest import did_you_mean
 from wavetank.steps import STEPS
 
-# name -> (module below wavetank.cli, one line of help). In the order of the work.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "doctor": ("doctor", "What this machine can do, what is missing, what that costs, how to install it."),
-    "trace": ("trace", "Run a program and record its I/O."),
+# group -> name -> (module below wavetank.cli, one line of help). A module holds several commands as "module:name".
+GROUPS: dict[str, dict[str, tuple[str, str]]] = {
+    "Analyse": {
+        "diff": ("diff", "Compare two models phase by phase."),
+        "trace": ("trace", "Run a program and record its I/O."),
+        "show": ("show", "Print the tables of a trace, model, kernel or measurement."),
+        "plot": ("plot", "Write plots of a model: heat map, temporal, spatial, sizes, operations, phases."),
+    },
+    "Decide": {
+        "try": ("attempt", "From a log to ranked file systems and a report, with sensible defaults."),
+        "replay": ("replay", "Perform a kernel in a directory of this machine."),
+        "instances": ("instances", "Which types of cloud instances suit an application, and what they cost."),
+    },
+    "Measure": {
+        "run": ("campaign:run", "Measure kernels on clusters by a campaign file, and rank the clusters."),
+        "results": ("campaign:results", "Print what a campaign found."),
+        "check": ("campaign_check:check_command", "Say whether results are slower than a baseline."),
+        "report": ("report", "Write a campaign's report as one self-contained HTML file."),
+    },
+    "Clusters": {
+        "cluster": ("cluster", "Bring virtual clusters up and down, list them, check specifications."),
+    },
+    "Machine": {
+        "doctor": ("doctor", "What is missing on this machine, what that costs, how to install it."),
+    },
+}  # fmt: skip
+STAGES: dict[str, tuple[str, str]] = {
     "convert": ("convert", "Take a log of Darshan, DFTracer, Recorder or strace into a trace."),
     "model": ("model", "Turn a trace into the I/O model: application, files, phases."),
-    "show": ("show", "Print the tables of a trace, model, kernel or measurement."),
-    "diff": ("diff", "Compare two models phase by phase."),
     "fit": ("fit", "Fit models of one application at several process counts, and extrapolate."),
     "kernel": ("kernel", "Turn a model into a kernel: exact replay, and the nearest IOR lines."),
     "fidelity": ("fidelity", "Compare the operations that a kernel will issue with its model's."),
-    "replay": ("replay", "Perform a kernel in a directory of this machine."),
-    "cluster": ("cluster", "Bring virtual clusters up and down, list them, check specifications."),
     "characterise": ("characterise", "What the storage and network of a cluster that is up can do."),
     "measure": ("measure", "Measure a kernel once on a cluster that is up."),
-    "try": ("attempt", "From a log to ranked clusters and a report, with sensible defaults."),
-    "campaign": ("campaign", "Measure kernels on clusters by a plan, and rank the clusters."),
     "interfere": ("interfere", "Run groups of clients alone and together, and see what they do to each other."),
-    "instances": ("instances", "Which types of cloud instances suit an application, and what they cost."),
-    "service": ("service", "Run a service of file systems for tenants, and administer it."),
     "space": ("space", "Ask a service for file systems of one's own: spaces."),
-    "plot": ("plot", "Write plots of a model: temporal, spatial, sizes, operations, phases."),
-    "report": ("report", "Write a campaign's report as one self-contained HTML file."),
+    "service": ("service", "Run a service of file systems for tenants, and administer it."),
+    "measurements": ("campaign:measurements", "List every measurement of a campaign."),
+    "raw": ("campaign:raw", "Print what a measurement's programs wrote."),
+    "own-model": ("campaign:model", "Print the model of a run of the application itself."),
+    "export": ("campaign_check:export_command", "Write results as a baseline, or a ReFrame test."),
     "schema": ("schema", "Print the JSON Schema of a file that wavetank writes or reads."),
     "completion": ("completion", "Print what has a shell complete our commands, options and names."),
 }  # fmt: skip
+COMMANDS = {name: entry for group in (*GROUPS.values(), STAGES) for name, entry in group.items()}
+_HIDDEN = {"job": ("campaign:job", "Make a measurement inside of a Slurm job.")}
+_RENAMED = {"campaign model": "own-model"}
+
+
+def _print_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    """Print the help with all commands, and end."""
+    del param
+    if value:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
+
+
+_ALL = "wavetank.help-all"
 
 
 class LazyGroup(click.Group):
@@ -63,10 +96,13 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import and return one command."""
         del ctx
-        if cmd_name not in COMMANDS:
+        entry = COMMANDS.get(cmd_name) or _HIDDEN.get(cmd_name)
+        if entry is None:
             return None
-        module = importlib.import_module(f"wavetank.cli.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
+        module, _, name = entry[0].partition(":")
+        command: click.Command = getattr(
+            importlib.import_module(f"wavetank.cli.{module}"), name or "command"
+        )
         return command
 
     def resolve_command(
@@ -74,7 +110,11 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; a wrong name is refused with those near it, which click does not know."""
         name = args[0]
-        if name not in COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+        known = name in COMMANDS or name in _HIDDEN
+        if not known and not name.startswith("-") and not ctx.resilient_parsing:
+            if name == "campaign" and args[1:]:
+                old = " ".join(args[:2])
+                ctx.fail(f"'wavetank {old}' is 'wavetank {_RENAMED.get(old, args[1])}' now.")
             ctx.fail(f"No such command {name!r}.{did_you_mean(name, COMMANDS)}")
         if not ctx.resilient_parsing:
             asked[:] = [name]
@@ -92,16 +132,23 @@ class LazyGroup(click.Group):
         return [*names, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the commands without importing them."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+        """List the commands by task without importing them; the stages where all are asked for."""
+        groups = {**GROUPS, "Stages": STAGES} if ctx.meta.get(_ALL) else GROUPS
+        for title, entries in groups.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, text) for name, (_, text) in entries.items()], col_max=13
+                )
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=print_version,
     help="Print the version, the commit where it is known, and which C parts there are.",
+)  # fmt: skip
+@click.option(
+    "--help-all", is_flag=True, is_eager=True, expose_value=False, callback=_print_all,
+    help="Show all commands, the single stages too, and exit.",
 )  # fmt: skip
 @click.option(
     "-v", "--verbose", count=True, help="More progress on standard error; twice for debugging."
@@ -115,7 +162,7 @@ class LazyGroup(click.Group):
 def cli(verbose: int, progress: Mode) -> None:
     """Test a scale model of a parallel application's I/O on virtual clusters.
 
-    Example: wavetank trace -o run.trace -- mpirun -np 4 ./app
+    Example: wavetank try job.darshan
     """
     level = {0: logging.WARNING, 1: logging.INFO}.get(verbose, logging.DEBUG)
     logs = logging.StreamHandler(sys.stderr)

@@ -32,7 +32,7 @@ FORMATS = {"html": "html", "markdown": "md", "csv": "csv", "json": "json"}
     "--against",
     type=click.Path(path_type=Path),
     metavar="BASELINE",
-    help="Say what changed: results folder of an earlier campaign, or a file of 'campaign export'.",
+    help="Say what changed: results folder of an earlier campaign, or a file of 'wavetank export'.",
 )
 @click.option(
     "--watch",
@@ -53,10 +53,10 @@ def command(
     watch: bool,
     port: int | None,
 ) -> None:
-    """Write the report of CAMPAIGN, a folder that 'wavetank campaign run' left.
+    """Write the report of CAMPAIGN, a folder that 'wavetank run' left.
 
     One HTML file that opens without network: ranking, plots, models, clusters, provenance.
-    With --against it begins with what changed, by the test of 'wavetank campaign check'.
+    With --against it begins with what changed, by the test of 'wavetank check'.
     With --watch the page is served to browsers of this machine alone, and renews itself.
 
     Example: wavetank report results -o report.html

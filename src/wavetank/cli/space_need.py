@@ -269,7 +269,7 @@ def how_to_measure(kinds: Iterable[str], kernel: str) -> tuple[str, ...]:
     if not files:
         return ()
     body = f"{{name: need, applications: [{{kernel: {kernel}}}], clusters: [{', '.join(files)}], output: need}}"
-    return (*lines, f"echo '{body}' >need.yaml", "wavetank campaign run need.yaml")
+    return (*lines, f"echo '{body}' >need.yaml", "wavetank run need.yaml")
 
 
 def see_room(need: Need) -> str | None:

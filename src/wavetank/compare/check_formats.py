@@ -23,7 +23,7 @@ def junit_text(check: Check, *, undecided_fails: bool) -> str:
     counts["errors" if undecided_fails else "skipped"] = check.n("cannot tell")
     numbers = {key: str(number) for key, number in counts.items()}
     numbers["tests"] = str(len(check.verdicts))
-    suites = ET.Element("testsuites", {"name": "wavetank campaign check", **numbers})
+    suites = ET.Element("testsuites", {"name": "wavetank check", **numbers})
     suite = ET.SubElement(suites, "testsuite", {"name": printable(check.campaign), **numbers})
     for each in check.verdicts:
         case = ET.SubElement(
@@ -64,5 +64,5 @@ def markdown_text(check: Check) -> str:
     """A summary for a merge request or a page of a run."""
     table = check_table(check)
     notes = [escaped(note) for note in check.notes]
-    head = "## wavetank campaign check" + (": slower" if check.n("slower") else "")
+    head = "## wavetank check" + (": slower" if check.n("slower") else "")
     return "\n\n".join((head, *notes, *markdown_table(table.title, table))) + "\n"

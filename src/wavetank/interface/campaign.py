@@ -60,7 +60,7 @@ class Campaign:
 
     @property
     def tables(self) -> dict[str, Table]:
-        """What ``wavetank campaign results`` prints, by name: rankings, phases, cost, effects, advice, ..."""
+        """What ``wavetank results`` prints, by name: rankings, phases, cost, effects, advice, ..."""
         from wavetank.compare.tables.all import comparison_tables
         from wavetank.interfere.tables import all_study_tables
 
@@ -129,7 +129,7 @@ def _drawn(figures: Iterable[Variants], prefix: str) -> dict[str, Figure]:
 
 
 def open_campaign(path: str | os.PathLike[str]) -> Campaign:
-    """Open the folder of results that ``wavetank campaign run``, ``try`` or ``interfere`` left, also of one that runs still.
+    """Open the folder of results that ``wavetank run``, ``try`` or ``interfere`` left, also of one that runs still.
 
     Raises:
         MeasurementError: it holds no results, or damaged ones.

@@ -1,4 +1,4 @@
-"""Tables of an interference study, each defined once: `campaign results` and the report show the same ones."""
+"""Tables of an interference study, each defined once: `results` and the report show the same ones."""
 
 from __future__ import annotations
 

@@ -74,12 +74,12 @@ def main() -> None:
         return measure(bench, *args, **more)
 
     campaign_run.measure = with_an_end  # type: ignore[assignment]
-    first = wavetank("campaign", "run", str(folder / "campaign.yaml"))
+    first = wavetank("run", str(folder / "campaign.yaml"))
     after_first = ask(URL, "left")
     campaign_run.measure = measure
     ask(URL, "", {"refuse": {}})  # renewed
-    again = wavetank("campaign", "run", str(folder / "campaign.yaml"))
-    found = wavetank("campaign", "results", str(folder / "results"), "--format", "json")
+    again = wavetank("run", str(folder / "campaign.yaml"))
+    found = wavetank("results", str(folder / "results"), "--format", "json")
     said = {
         "first": [first.exit_code, first.output, repr(first.exception)], "left": after_first,
         "again": [again.exit_code, again.output, repr(again.exception)], "found": found.stdout,

@@ -256,7 +256,7 @@ def test_the_files_can_be_read_again(tmp_path):
     assert re.fullmatch("try-[0-9a-f]{4}-nfs", str(spec.baseline))
     assert read_spec(spec.clusters[0]).name == spec.baseline
     assert Kernel.read(spec.applications[0].kernel) == KERNEL
-    assert "wavetank campaign run" in path.read_text()
+    assert "wavetank run" in path.read_text()
     assert any("stands for c3.2xlarge" in note for note in spec.notes)
     assert any("2 input files carry" in note for note in spec.notes)
 

@@ -354,7 +354,7 @@ def test_options_that_would_break_a_campaign_are_refused(option, wrong):
 
 
 def test_a_job_script_quotes_its_folder():
-    assert "campaign job '/a b/$(touch x)'" in job_script(Path("/a b/$(touch x)"))
+    assert "wavetank job '/a b/$(touch x)'" in job_script(Path("/a b/$(touch x)"))
 
 
 def test_a_fresh_campaign_cancels_the_jobs_of_an_earlier_one(run):

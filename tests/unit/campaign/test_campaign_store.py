@@ -107,7 +107,7 @@ def test_how_the_last_run_ended_is_kept_and_forgotten_by_the_next(tmp_path):
 
 
 def test_a_folder_without_results_is_said(tmp_path):
-    with pytest.raises(MeasurementError, match="campaign run"), open_store(tmp_path):
+    with pytest.raises(MeasurementError, match="wavetank run"), open_store(tmp_path):
         pass
 
 
@@ -164,7 +164,7 @@ def test_what_programs_wrote_is_kept_compressed_and_found_by_number(tmp_path):
         entries = store.entries()
         assert [each.has_raw_output for each in entries] == [False, True]
         assert store.raw_output(entries[1].number) == long
-        with pytest.raises(MeasurementError, match="campaign measurements"):
+        with pytest.raises(MeasurementError, match="wavetank measurements"):
             store.raw_output(entries[0].number)
 
 

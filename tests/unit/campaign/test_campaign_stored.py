@@ -59,20 +59,20 @@ def test_the_comparison_that_is_there_is_taken(measure):
 
 
 def test_nothing_measured_is_said_with_what_to_do(measure):
-    with pytest.raises(MeasurementError, match="wavetank campaign run"):
+    with pytest.raises(MeasurementError, match="wavetank run"):
         recalled(measure(0))
 
 
 def test_results_of_a_run_that_was_stopped_say_so(measure):
     folder = measure(3)
-    argv = ["campaign", "results", str(folder)]
+    argv = ["results", str(folder)]
     assert "stopped before its end; run it again to go on" in CliRunner().invoke(cli, argv).stderr
     measure(1)
     assert "stopped" not in CliRunner().invoke(cli, argv).stderr
 
 
 def printed(folder, *options):
-    argv = ["campaign", "results", str(folder), *options, "--format", "json"]
+    argv = ["results", str(folder), *options, "--format", "json"]
     return json.loads(CliRunner().invoke(cli, argv, catch_exceptions=False).stdout)
 
 

@@ -23,7 +23,7 @@ COMMAND = re.compile(r"(?:^|[\s`$(])(?:sudo )?wavetank ((?:[a-z]|--help)[^`\n]*(
 # Commands that read and write files alone. Others start programs or clusters, which tests of the tutorials do.
 ON_FILES = re.compile(
     r"(model|kernel|fidelity|diff|convert|plot|cluster (init|check)|"
-    r"campaign (export|check)|campaign run .*--dry-run)\b"
+    r"export|check|run .*--dry-run)\b"
 )
 # Pages whose lines work with the files of ``given``.
 PERFORMED = {
@@ -189,7 +189,7 @@ def perform(words: str, folder: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         result = CliRunner().invoke(cli, shlex.split(words))
-    judged = words.startswith(("diff", "campaign check"))  # 3: they differ, or cannot be told apart
+    judged = words.startswith(("diff", "check"))  # 3: they differ, or cannot be told apart
     assert result.exit_code in ((0, 3) if judged else (0,)), (
         f"{words}: {result.output}\n{result.exception}"
     )

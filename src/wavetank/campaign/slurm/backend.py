@@ -352,5 +352,5 @@ def job_script(folder: Path) -> str:
     """The script of a job: this very installation of wavetank, on the task folder."""
     return (
         "#!/bin/sh\n"
-        f"exec {shlex.quote(sys.executable)} -m wavetank campaign job {shlex.quote(str(folder))}\n"
+        f"exec {shlex.quote(sys.executable)} -m wavetank job {shlex.quote(str(folder))}\n"
     )

@@ -1,4 +1,4 @@
-"""The table of ``wavetank campaign check``."""
+"""The table of ``wavetank check``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ CHECK: Definition[Verdict] = Definition(
                help="of the cluster: settings and limits that are not as they were"),
     ),
     key="check",
-    command="campaign check",
+    command="check",
 )  # fmt: skip
 
 

@@ -307,7 +307,7 @@ def test_a_search_before_its_final_does_not_say_that_nothing_was_measured(tmp_pa
 
 
 def test_a_folder_without_results_says_what_to_do(tmp_path) -> None:
-    with pytest.raises(WavetankError, match="wavetank campaign run"):
+    with pytest.raises(WavetankError, match="wavetank run"):
         read_folder(tmp_path)
 
 
@@ -315,7 +315,7 @@ def test_a_campaign_without_comparison_and_copies_says_how_to_go_on(tmp_path) ->
     campaign_examples.make_campaign(tmp_path, clusters=("nfs",))
     (tmp_path / "comparison.json").unlink()
     (tmp_path / "campaign.yaml").unlink(missing_ok=True)
-    with pytest.raises(WavetankError, match="wavetank campaign run CAMPAIGN"):
+    with pytest.raises(WavetankError, match="wavetank run CAMPAIGN"):
         read_folder(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""Where the time goes, as the report and `campaign results` show it."""
+"""Where the time goes, as the report and `results` show it."""
 
 from compare_fakes import configuration
 

@@ -219,7 +219,7 @@ def test_a_folder_without_results_is_not_served(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("os.nice", lambda increment: 0)
     result = report(tmp_path, "--watch", "--port", 0)
     assert isinstance(result.exception, MeasurementError)
-    assert "wavetank campaign run" in str(result.exception)
+    assert "wavetank run" in str(result.exception)
 
 
 @pytest.mark.parametrize(
