@@ -131,9 +131,9 @@ def count(results: Path, counted: Counted, *, differs: bool) -> None:
     else:
         counted.told += any(len(p["ties_with"]) < others for p in ranking["places"])
     counted.ranges_apart += ranges_apart([c["io_time_s"]["values"] for c in said["configurations"]])
-    rows = json.loads(
-        wavetank("measurements", results, "--format", "json", cwd=results)
-    )["measurements"]
+    rows = json.loads(wavetank("measurements", results, "--format", "json", cwd=results))[
+        "measurements"
+    ]
     counted.measured += len(rows)
     from wavetank.campaign.results_folder import open_store
 
