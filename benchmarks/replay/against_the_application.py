@@ -6,8 +6,7 @@ The application and its replay are both run under the tracer: the same instrumen
 write calls on both sides, and the elapsed time from the first of them to the last. Rows are the BT-IO-like
 program and ABYSS-P, where it is installed, on reads that examples/abyss makes; its input in the page cache (warm) or
 not (cold; BT-IO reads what it has just written, so that only its own file could be cold, and never is); with pauses
-dropped, kept by sleeping, kept by a busy processor and kept by computing on memory (--compute), in these two with
-ranks that poll where they wait for others. Outputs are overwritten in place, and are on storage before each run: what
+dropped and kept. Outputs are overwritten in place, and are on storage before each run: what
 the page cache and the file system allocate for a new file depends on what was freed before (on a virtual machine 3.3
 or 15 ms for 10 MiB).
 
@@ -15,9 +14,6 @@ I/O times are printed as medians of the ratios of neighbouring runs, with their 
 itself, one run and the next. Elapsed times are against the one run that was traced, whose pauses the kernel keeps;
 beside it the application's other runs against that one.
 Targets: 5 % of the I/O time; with pauses kept 2 % of the elapsed time.
-
-On a machine that does other things too, run it at real-time priority in turns, `chrt -r 1 ...`: at first-in-first-out priority
-(`chrt -f`) ranks that poll keep mpirun off the processors.
 
 Then a loop of 200 pauses of 5 ms. Then a kernel of 100 million operations: seconds until the first operation,
 and the program's memory.
@@ -60,7 +56,6 @@ from wavetank.model.rules import Rules
 from wavetank.trace.ops import OPS
 from wavetank.trace.reader import read_trace
 from wavetank.trace.schema import LEVEL_NAMES, Trace
-from wavetank.units import parse_size
 
 PAUSES_S = 20e-6  # shorter ones are not kept
 REPOSITORY = Path(__file__).parents[2]
@@ -280,7 +275,7 @@ def huge(work: Path) -> None:
 
 PARTS = ("huge", "bt", "abyss", "pauses")
 CACHES = ("warm", "cold")
-PAUSES = ("dropped", "slept", "busy", "computed")
+PAUSES = ("dropped", "slept")
 
 
 def main() -> None:
@@ -290,22 +285,14 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--pairs", type=int, default=20_000, help="of reads, ABYSS-P's input")
     parser.add_argument("--ranks", type=int, default=2, help="of ABYSS-P; two of them read")
-    parser.add_argument(
-        "--compute", default="32MiB", help="memory of a rank, on which pauses compute"
-    )
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--pauses", nargs="+", choices=PAUSES, default=PAUSES)
     parser.add_argument("--caches", nargs="+", choices=CACHES, default=CACHES)
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(dir=arguments.directory.resolve(), prefix="wavetank-bench-"))
-    n_bytes = parse_size(arguments.compute)
     ways = {
         "dropped": ReplayOptions(flush="none"),
         "slept": ReplayOptions(flush="none", pauses="keep"),
-        "busy": ReplayOptions(flush="none", pauses="keep", compute_bytes=0, waiting="poll"),
-        "computed": ReplayOptions(
-            flush="none", pauses="keep", compute_bytes=n_bytes, waiting="poll"
-        ),
     }
     cases = [
         Case(cache == "cold", way, ways[way])

@@ -1,6 +1,6 @@
 """Kernels beside the applications themselves: error of the I/O time, and the order of the configurations. Needs root.
 
-    sudo benchmarks/truth/kernels [--programs abyss bt s3d hdf5] [--repetitions 7] [--size small|usual] [--pauses drop|keep|busy]
+    sudo benchmarks/truth/kernels [--programs abyss bt s3d hdf5] [--repetitions 7] [--size small|usual] [--pauses drop|keep]
                                   [--only nfs glusterfs-1 ...] [--keep DIR]
 
 ABySS, a BT-IO-like, an S3D-IO-like and a parallel HDF5 program are traced here once, with four ranks. A campaign then
@@ -205,7 +205,7 @@ def main() -> None:
     parser.add_argument("--programs", nargs="+", choices=names, default=names)
     parser.add_argument("--repetitions", type=int, help="the fewest that tell all pairs apart")
     parser.add_argument("--size", choices=("small", "usual"), default="usual")
-    parser.add_argument("--pauses", choices=("drop", "keep", "busy"), default="drop")
+    parser.add_argument("--pauses", choices=("drop", "keep"), default="drop")
     parser.add_argument("--only", nargs="+", metavar="CLUSTER", help="nfs, glusterfs-1, ...")
     parser.add_argument("--keep", type=Path, help="folder that kernels and results stay in")
     asked = parser.parse_args()

@@ -11,6 +11,7 @@
 #include "verify/verify_state.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,7 @@ static const char USAGE[] =
     "  --flush none|phase|end      have written data on storage: as the application does (default); at the "
     "end of\n"
     "                              each phase, within its time, and of the run; at the end of the run alone\n"
-    "  --compute BYTES             kept pauses compute on so much memory instead of sleeping; 0: on what "
-    "was read\n"
-    "  --waiting sleep|poll        ranks that wait for others: sleep (default), or poll as MPI does\n"
+    "  --longest-pause SECONDS     longer pauses are shortened to this\n"
     "  --verify                    check every byte that is read\n"
     "  --direct                    open files with O_DIRECT\n"
     "  --null                      perform nothing: the program's own cost\n"
@@ -68,21 +67,13 @@ static void set_flush(struct settings *s, const char *value) {
     }
 }
 
-static void set_computing(const char *value) {
+static void set_longest_pause(struct settings *s, const char *value) {
     char *end;
-    long long bytes = strtoll(value, &end, 10);
-    if (*end || end == value || bytes < 0 || bytes > (long long)1 << 40) {
-        usage("--compute cannot be", value);
+    double seconds = strtod(value, &end);
+    if (*end || end == value || !(seconds >= 0 && seconds < 1e9)) {
+        usage("--longest-pause cannot be", value);
     }
-    wt_pauses_compute(bytes);
-}
-
-static void set_waiting(const char *value) {
-    if (strcmp(value, "poll") == 0) {
-        wt_ranks_poll();
-    } else if (strcmp(value, "sleep") != 0) {
-        usage("--waiting cannot be", value);
-    }
+    s->longest_pause_ns = seconds * 1e9;
 }
 
 static struct settings parse_arguments(int argc, char **argv) {
@@ -91,10 +82,10 @@ static struct settings parse_arguments(int argc, char **argv) {
         {"pauses", required_argument, NULL, 'w'},  {"flush", required_argument, NULL, 'f'},
         {"verify", no_argument, NULL, 'v'},        {"direct", no_argument, NULL, 'd'},
         {"null", no_argument, NULL, 'n'},          {"session", no_argument, NULL, 's'},
-        {"watch", required_argument, NULL, 'a'},   {"compute", required_argument, NULL, 'c'},
-        {"waiting", required_argument, NULL, 'i'}, {NULL, 0, NULL, 0},
+        {"watch", required_argument, NULL, 'a'},   {"longest-pause", required_argument, NULL, 'l'},
+        {NULL, 0, NULL, 0},
     };
-    struct settings s = {.pause_factor = 1};
+    struct settings s = {.pause_factor = 1, .longest_pause_ns = INFINITY};
     for (int c; (c = getopt_long(argc, argv, "", OPTIONS, NULL)) != -1;) {
         switch (c) {
         case 'p':
@@ -121,11 +112,8 @@ static struct settings parse_arguments(int argc, char **argv) {
         case 's':
             s.session = true;
             break;
-        case 'c':
-            set_computing(optarg);
-            break;
-        case 'i':
-            set_waiting(optarg);
+        case 'l':
+            set_longest_pause(&s, optarg);
             break;
         case 'a': /* wt_watchdog_start has read it */
             break;

@@ -44,21 +44,8 @@ struct pacer {
     int64_t wanted_ns; /* sum asked for */
     int64_t slept_ns;  /* sum really spent */
     int64_t worst_ns;  /* largest |slept - wanted| after any pause: the drift */
-    const char *read;  /* what the last call read */
-    int64_t read_bytes, used;
 };
 
-static inline void wt_pacer_read(struct pacer *p, const char *bytes, int64_t n) {
-    p->read = bytes;
-    p->read_bytes = n;
-    p->used = 0;
-}
-
 void wt_pause_for(struct pacer *p, int64_t ns);
-
-/* From now on pauses compute on so much memory instead of sleeping: what an application's computation leaves
- * of the processor's caches is then left here too. 0: they keep the processor busy, and touch what was read
- * last alone. */
-void wt_pauses_compute(int64_t bytes);
 
 #endif

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -22,6 +23,8 @@ class Placement:
         network: CIDR of the network that the ranks use to talk to each other.
         launcher_address: of the host of the launcher on that network, where its daemons call back; None: its name.
         environment: of every rank on these hosts (MPI-IO library and hints), besides the job's.
+        n_beside: file system servers and clients that share this machine's processors with the ranks; None: each host has
+            processors of its own.
     """
 
     hosts: tuple[tuple[str, int], ...]
@@ -30,6 +33,11 @@ class Placement:
     network: str | None = None
     launcher_address: str | None = None
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    n_beside: int | None = None
+
+    def must_yield(self, n_ranks: int) -> bool:
+        """Whether ranks, servers and clients outnumber the processors, so that a rank that polls takes one from them."""
+        return self.n_beside is not None and n_ranks + self.n_beside > (os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
@@ -40,6 +48,13 @@ class Job:
     n_ranks: int
     env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     placement: Placement | None = None  # None: this host
+
+    @property
+    def yields(self) -> bool:
+        """Whether its ranks let others have the processor while they wait for each other."""
+        if self.placement is None:
+            return self.n_ranks > (os.cpu_count() or 1)
+        return self.placement.must_yield(self.n_ranks)
 
     @property
     def whole_env(self) -> Mapping[str, str]:

@@ -237,9 +237,7 @@ def test_a_launcher_for_one_rank_is_refused_before_files_are_made(tmp_path):
         ["--verify"],
         ["--direct"],
         ["--pauses", "keep"],
-        ["--compute", "1MiB"],
         ["--flush", "phase"],
-        ["--waiting", "poll"],
     ],
 )
 @pytest.mark.parametrize("program", ["fio", "ior"])
@@ -253,21 +251,6 @@ def test_options_of_the_exact_replay_are_refused_with_a_benchmark(tmp_path, prog
         f"{' '.join(option) if option[0] == '--flush' else option[0]} is for the exact replay"
         in str(result.exception)
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [(["--compute", "64MiB"], "add --pauses keep"), (["--pauses", "keep", "--compute", "many"], "'many'"),
-     (["--pauses", "keep", "--compute", "4TiB"], "64MiB")],
-)  # fmt: skip
-def test_memory_for_pauses_is_a_size_and_needs_pauses(tmp_path, options, said):
-    km.written(km.abyss(10_000), tmp_path)
-    run(kernel.command, tmp_path / "model.json", "-o", tmp_path / "k.json")
-    result = run(
-        replay.command, tmp_path / "k.json", "--root", tmp_path / "root", *options, ok=False
-    )
-    assert said in str(result.exception)
-    assert not (tmp_path / "root").exists()
 
 
 def test_a_replay_says_that_there_are_no_pauses_to_keep(made, root):

@@ -120,20 +120,6 @@ int nanosleep(const struct timespec *t, struct timespec *left) {
     return REAL(nanosleep)(t, left);
 }
 
-/* VmHWM:	   65536 kB */
-__attribute__((destructor)) static void most_memory(void) {
-    char line[256], path[4096];
-    if (!strstr(program_invocation_name, "wavetank-replay"))
-        return;
-    snprintf(path, sizeof path, "%s-memory-%d", getenv("SLEEPS"), (int)getpid());
-    FILE *status = fopen("/proc/self/status", "r"), *file = fopen(path, "w");
-    while (fgets(line, sizeof line, status))
-        if (strncmp(line, "VmHWM:", 6) == 0)
-            fprintf(file, "%ld", atol(line + 6));
-    fclose(file);
-    fclose(status);
-}
-
 int MPI_Barrier(void *communicator) { /* an int in MPICH */
     int status = ((int (*)(void *))dlsym(RTLD_NEXT, "MPI_Barrier"))(communicator);
     write_down("met");
@@ -158,7 +144,7 @@ def told_times(folder: Path) -> dict[str, str]:
 
 
 def counted_sleeps(folder: Path) -> dict[str, str]:
-    """Variables under which sleeps are counted, and the memory used is kept, in ``folder``."""
+    """Variables under which sleeps are counted in ``folder``."""
     return {"LD_PRELOAD": _built(folder, "counted", _COUNTED), "SLEEPS": str(folder / "sleeps")}
 
 
@@ -166,8 +152,3 @@ def n_sleeps(folder: Path, rank: int = 0, until: str = "all") -> int:
     """How often a rank's program slept: in ``all``, or until the ranks last ``met``."""
     path = folder / f"sleeps-{until}-{rank}"
     return int(path.read_text()) if path.exists() else 0
-
-
-def most_memory(folder: Path) -> int:
-    """The largest resident size of a replay's processes, bytes."""
-    return max(int(path.read_text()) for path in folder.glob("sleeps-memory-*")) * 1024

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from replay_run import replay  # first: makes kernel_models importable
-from replay_time import counted_sleeps, most_memory, n_sleeps
+from replay_time import counted_sleeps, n_sleeps
 
 import kernel_models as km  # isort: skip
 from waiting import HANG_S
@@ -265,34 +265,27 @@ def slept(made, folder, monkeypatch, options, name="none", rank=0, until="all"):
     return n_sleeps(folder, rank, until), result
 
 
-@pytest.mark.parametrize("verb", ["write", "read"])
-@pytest.mark.parametrize("compute_bytes", [0, 64 << 20])
-def test_pauses_compute_on_memory_where_that_is_asked_for(
-    tmp_path, monkeypatch, verb, compute_bytes
-):
-    # What was read is used in busy pauses: 100 bytes, which are no whole lines of a cache.
-    one = km.phase(1, 1, (0,), 5, [km.member(verb, 100, 100)], [km.linear(b=100)])
-    steps = (
-        OPEN,
-        RepeatStep(times=5, steps=(PauseStep(seconds=0.02), DataStep(ph_id=1, n=1))),
-        CLOSE,
+def test_kept_pauses_sleep(tmp_path, monkeypatch):
+    one = km.phase(1, 1, (0,), 5, [km.member("write", 100, 100)], [km.linear(b=100)])
+    loop = RepeatStep(times=5, steps=(PauseStep(seconds=0.02), DataStep(ph_id=1, n=1)))
+    n, _ = slept(
+        one_rank((OPEN, loop, CLOSE), [one]), tmp_path, monkeypatch, ReplayOptions(pauses="keep")
     )
-    made = one_rank(steps, [one])
-    quiet = ReplayOptions(pauses="keep")
-    n, _ = slept(made, tmp_path / "slept", monkeypatch, quiet)
     assert n > 0  # not once a pause: what one sleep took too long is taken off the next ones
-    asked = ReplayOptions(pauses="keep", compute_bytes=compute_bytes)
-    n, result = slept(made, tmp_path / "computed", monkeypatch, asked)
-    assert n == 0
-    assert result.settings["pauses_wanted_s"] == "0.100000"
-    assert result.elapsed_s >= 0.1 - float(result.settings["pauses_drift_s"])
-    if compute_bytes:
-        assert result.settings["pauses_compute_on"] == f"{compute_bytes} bytes a rank"
-        assert most_memory(tmp_path / "computed") >= compute_bytes > most_memory(tmp_path / "slept")
 
 
-def test_ranks_that_wait_sleep_or_poll(tmp_path, monkeypatch):
-    # Rank 1 waits for rank 0's pause in a barrier; behind the run it sleeps either way, until all have ended.
+def test_pauses_can_be_shortened_to_a_limit(tmp_path):
+    one = km.phase(1, 1, (0,), 2, [km.member("write", 100, 100)], [km.linear(b=100)])
+    steps = (OPEN, PauseStep(seconds=30), DataStep(ph_id=1, n=1), PauseStep(seconds=0.01), DataStep(ph_id=1, n=1), CLOSE)  # fmt: skip
+    options = ReplayOptions(pauses="keep", longest_pause_s=0.05)
+    result, _ = replay(one_rank(steps, [one]), tmp_path, "none", options)
+    assert result.status == "ok", result.failure
+    assert result.settings["pauses_wanted_s"] == "0.060000"
+    assert result.settings["pauses"] == "keep, at most 50 ms each"
+
+
+def test_ranks_that_wait_for_others_sleep(tmp_path, monkeypatch):
+    # Rank 1 waits for rank 0's pause in a barrier.
     one = km.phase(1, 1, (0,), 1, [km.member("write", 10, 10)], [km.linear(b=10)])
     first = (PauseStep(seconds=0.2), SyncStep(communicator=0))
     made = km.model(
@@ -305,12 +298,9 @@ def test_ranks_that_wait_sleep_or_poll(tmp_path, monkeypatch):
         ],
         communicators=((0, 1),),
     )
-    sleeps, polls = ReplayOptions(pauses="keep"), ReplayOptions(pauses="keep", waiting="poll")
-    n, _ = slept(made, tmp_path / "slept", monkeypatch, sleeps, "openmpi", rank=1, until="met")
+    options = ReplayOptions(pauses="keep")
+    n, _ = slept(made, tmp_path, monkeypatch, options, "openmpi", rank=1, until="met")
     assert n > 0
-    n, result = slept(made, tmp_path / "polled", monkeypatch, polls, "openmpi", rank=1, until="met")
-    assert n == 0
-    assert result.settings["waiting"] == "ranks poll"
 
 
 def test_a_null_replay_touches_nothing_and_counts_everything(tmp_path):

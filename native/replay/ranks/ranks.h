@@ -24,10 +24,6 @@ char *wt_ranks_hand_out(int32_t rank, char *bytes, size_t length, size_t *n);
 void wt_ranks_make_communicators(const struct plan *plan);
 void wt_ranks_barrier(int communicator);
 
-/* From now on ranks that wait for others in the run poll inside of MPI, as the application's did, instead of
- * sleeping. */
-void wt_ranks_poll(void);
-
 /* A call that counts as communication to a tracer, and orders nothing. */
 void wt_ranks_tick(void);
 

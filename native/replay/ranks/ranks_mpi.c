@@ -16,7 +16,6 @@
 static int my_rank, n_ranks;
 static MPI_Comm *communicators;
 static int n_communicators;
-static bool polls; /* ranks that wait in the run */
 
 enum {
     TAG_CLOCK = 1,
@@ -139,21 +138,15 @@ static void wait_quietly(MPI_Request *request, int64_t longest_nap_ns) {
 
 enum { NAP_IN_RUN_NS = 100000, NAP_AFTER_RUN_NS = 2000000 };
 
-void wt_ranks_poll(void) {
-    polls = true;
-}
-
 /* Wait quietly until all are there; then the call that a tracer knows as synchronisation. It also lets the
  * ranks go on at the same moment, as the application's did: naps end at different times. */
 void wt_ranks_barrier(int communicator) {
     if (communicators[communicator] == MPI_COMM_NULL) {
         return;
     }
-    if (!polls) {
-        MPI_Request request;
-        PMPI_Ibarrier(communicators[communicator], &request);
-        wait_quietly(&request, NAP_IN_RUN_NS);
-    }
+    MPI_Request request;
+    PMPI_Ibarrier(communicators[communicator], &request);
+    wait_quietly(&request, NAP_IN_RUN_NS);
     MPI_Barrier(communicators[communicator]);
 }
 
@@ -187,11 +180,7 @@ void wt_ranks_await(int64_t number, const int32_t *others, int32_t n_others) {
         if (others[i] != my_rank) {
             MPI_Request request;
             PMPI_Irecv(NULL, 0, MPI_CHAR, others[i], wait_tag(number), MPI_COMM_WORLD, &request);
-            if (polls) {
-                PMPI_Wait(&request, MPI_STATUS_IGNORE);
-            } else {
-                wait_quietly(&request, NAP_IN_RUN_NS);
-            }
+            wait_quietly(&request, NAP_IN_RUN_NS);
         }
     }
 }

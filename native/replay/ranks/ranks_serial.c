@@ -38,7 +38,6 @@ void wt_ranks_make_communicators(const struct plan *plan) {
 void wt_ranks_barrier(int communicator) {
     (void)communicator;
 }
-void wt_ranks_poll(void) {}
 void wt_ranks_tick(void) {}
 void wt_ranks_signal(int64_t number, const int32_t *ranks, int32_t n_ranks) {
     (void)number;

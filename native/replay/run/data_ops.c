@@ -245,9 +245,6 @@ static void issue(struct replay *r, struct phase_state *p, struct member_state *
         wt_extent_note(f, reads, position - run->disp, last);
         wt_extent_note(f, reads, position - n * run->disp, n == 1 ? last : rs);
     }
-    if (reads && at_once) {
-        wt_pacer_read(&r->pacer, r->read_buffer, r->settings->null ? 0 : moved);
-    }
     if (m->i == run->count) {
         m->run++;
         m->i = 0;

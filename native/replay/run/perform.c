@@ -161,7 +161,9 @@ static void perform_steps(struct replay *r, int32_t from, int32_t to) {
             break;
         case STEP_PAUSE:
             if (r->settings->pauses == PAUSES_KEEP) {
-                perform_pause(r, (int64_t)((double)step->count * r->settings->pause_factor));
+                double ns = (double)step->count * r->settings->pause_factor;
+                double longest = r->settings->longest_pause_ns;
+                perform_pause(r, (int64_t)(ns < longest ? ns : longest));
             }
             break;
         case STEP_REPEAT:

@@ -16,7 +16,7 @@ enum flush { FLUSH_NONE, FLUSH_PHASE, FLUSH_END };
 struct settings {
     const char *plan, *root;
     enum pauses pauses;
-    double pause_factor;
+    double pause_factor, longest_pause_ns;
     enum flush flush;
     bool verify, direct, null, session;
 };

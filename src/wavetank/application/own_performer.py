@@ -162,6 +162,9 @@ class OwnPerformer:
             if flush is None
             else "behind the end of the program, all nodes at once",
             "times": self._application.asked.times,
+            "waiting": f"ranks yield: {done.yields_by}"
+            if done.yields_by
+            else "as its MPI library does",
         }
         result, doubts = result_of(ran, kernel, settings)
         self.model, self.doubts = model, tuple(doubts)

@@ -74,11 +74,13 @@ class Done:
     Attributes:
         n_ranks: that were started.
         collected: the trace; None where it was not traced.
+        yields_by: how its ranks left the processors to others while they waited; empty: they polled.
     """
 
     ended: running.Ended
     n_ranks: int
     collected: traced.Collected | None
+    yields_by: str = ""
 
 
 def perform(
@@ -131,20 +133,24 @@ def perform(
                 scratch / "launcher"
             )  # they may go to the nodes, and the program's copy is none of them
             files.mkdir()
-            argv, env = _command(cluster, starter, hosts[0], placed, words, files)
+            argv, env, yields_by = _command(cluster, starter, hosts[0], placed, words, files)
             tell(_where(cluster, placed, starter, wanted))
+            if yields_by:
+                tell(
+                    f"ranks leave the processors to servers and clients while they wait ({yields_by}): all share this machine's"
+                )
             _warn_of_cores(cluster, placed, tell)
             started = datetime.now(UTC)
             ended = running.run(argv, env, mark, hosts, request.timeout_s, request.streams)
             request.when_ended(ended)
             if tracer is None or request.trace is None:
-                return Done(ended, len(placed), None)
+                return Done(ended, len(placed), None, yields_by)
             run = EndedRun(
                 argv=(program, *wanted.argv[1:]), launcher=starter, status=ended.status, started=started,
                 elapsed_s=ended.elapsed_s, interrupted=ended.why == "interrupted", n_ranks=len(placed),
             )  # fmt: skip
             collected = traced.collect(tracer, run, request.trace, options)
-            return Done(ended, len(placed), collected)
+            return Done(ended, len(placed), collected, yields_by)
         finally:
             if tracer is not None:
                 traced.remove(tracer)
@@ -199,12 +205,12 @@ def _command(
     placed: Sequence[str],
     words: tuple[str, ...],
     scratch: Path,
-) -> tuple[list[str], dict[str, str]]:
-    """The argv on this machine that starts all ranks, and its environment."""
+) -> tuple[list[str], dict[str, str], str]:
+    """The argv on this machine that starts all ranks, its environment, and how ranks wait (see Done)."""
     if starter.mpi_family is None:
         argv = starter.command(Job(words, 1), scratch)
         reached, env = first.reaching(argv, cluster.environment)
-        return reached, _as_inherited(env)
+        return reached, _as_inherited(env), ""
     placement = Placement(
         hosts=as_placement_hosts(placed),
         remote_shell=cluster.remote_shell,
@@ -212,11 +218,12 @@ def _command(
         network=cluster.network,
         launcher_address=cluster.launcher_address,
         environment=cluster.environment,
+        n_beside=cluster.n_beside,
     )
     _, env = first.reaching((), {})
-    return starter.command(Job(words, len(placed), placement=placement), scratch), _as_inherited(
-        env
-    )
+    job = Job(words, len(placed), placement=placement)
+    how = starter.yields_by if job.yields else ""
+    return starter.command(job, scratch), _as_inherited(env), how
 
 
 def _as_inherited(env: Mapping[str, str]) -> dict[str, str]:

@@ -128,8 +128,7 @@ def _method_notes(
             "then no time of the disks. With 'flush: yes' all of it is on disk within the time."
         )
     if spec.pauses != "drop":
-        how = "with busy processors" if spec.pauses == "busy" else "asleep"
-        notes.append(f"The application's pauses were kept, {how}; they are not in the I/O time.")
+        notes.append("The application's pauses were kept, asleep; they are not in the I/O time.")
     return tuple(notes)
 
 

@@ -229,8 +229,7 @@ class CampaignSpec(Record):
     )
     pauses: Pauses = Field(
         default="drop",
-        description="the application's pauses between operations: left out, kept asleep, or kept with busy processors; "
-        "they are no I/O time",
+        description="the application's pauses between operations: left out, or kept asleep; they are no I/O time",
     )
     seed: int = Field(default=1, ge=0, description="of the order")
     prices: str | None = Field(

@@ -43,16 +43,8 @@ def _tables() -> Definitions:
 )  # fmt: skip
 @click.option("--drop-caches", is_flag=True, help="Empty the page cache of the kernel's files.")
 @click.option(
-    "--pauses", default="drop", show_default=True, metavar="drop|keep|scale=X",
-    help="Pauses between operations: left out, as recorded, or times X.",
-)  # fmt: skip
-@click.option(
-    "--compute", "compute_size", metavar="SIZE",
-    help="Kept pauses compute on so much memory of each rank, e.g. 64MiB, instead of sleeping; 0: busy, on what was read last alone.",
-)  # fmt: skip
-@click.option(
-    "--waiting", type=click.Choice(["sleep", "poll"]), default="sleep", show_default=True,
-    help="Ranks that wait for others sleep, or poll as the application's did.",
+    "--pauses", default="drop", show_default=True, metavar="drop|keep|scale=X|at-most=S",
+    help="Pauses between operations: left out, as recorded, times X, or shortened to S seconds.",
 )  # fmt: skip
 @click.option(
     "--flush", type=click.Choice(["none", "phase", "end"]), default="end", show_default=True,
@@ -74,9 +66,8 @@ def _tables() -> Definitions:
 @prints(_tables)
 def command(
     *, kernel: Path, root: Path, output: Path | None, n_ranks: int | None, launcher_name: str | None, prepare: bool,
-    drop_caches: bool, pauses: str, compute_size: str | None, waiting: str, flush: str, verify: bool, direct: bool, timeout_s: float | None,
-    keep: bool,
-    program: str, output_format: str,
+    drop_caches: bool, pauses: str, flush: str, verify: bool, direct: bool, timeout_s: float | None, keep: bool, program: str,
+    output_format: str,
 ) -> None:  # fmt: skip
     """Perform a kernel in a directory of this machine. Needs no root and no cluster.
 
@@ -102,10 +93,7 @@ def command(
     from wavetank.launchers.registry import launcher
     from wavetank.steps import doing, steps
 
-    _refuse_replay_options(
-        program, pauses, compute_size, waiting, flush, verify=verify, direct=direct
-    )
-    compute_bytes = _compute_bytes(compute_size, pauses)
+    _refuse_replay_options(program, pauses, flush, verify=verify, direct=direct)
     with_pauses = scaled(ReplayOptions(), pauses)
     made = Kernel.read(kernel)
     if output is not None:
@@ -115,14 +103,11 @@ def command(
         click.echo(f"note: {doubt}", err=True)
     starter = launcher(launcher_name or _default_launcher(made, program))
     if program == "replay":
-        _require_exact(made, starter, pauses, compute_bytes)
+        _require_exact(made, starter, pauses)
     flushing = cast(Literal["none", "phase", "end"], flush)
-    polling = cast(Literal["sleep", "poll"], waiting)
     settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
     options = replace(
         with_pauses,
-        compute_bytes=compute_bytes,
-        waiting=polling,
         flush=flushing,
         verify=verify,
         direct=direct,
@@ -179,23 +164,19 @@ def starter_of(kernel: Kernel) -> Launcher:
     from wavetank.launchers.registry import launcher
 
     starter = launcher(_default_launcher(kernel, "replay"))
-    _require_exact(kernel, starter, "drop", None)
+    _require_exact(kernel, starter, "drop")
     return starter
 
 
-def _require_exact(
-    kernel: Kernel, starter: Launcher, pauses: str, compute_bytes: int | None
-) -> None:
+def _require_exact(kernel: Kernel, starter: Launcher, pauses: str) -> None:
     """Refuse what the exact replay cannot do, before anything is prepared for it; say what it will not do."""
-    from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses, require_memory
+    from wavetank.kernel.execution.pauses import NO_PAUSES, holds_pauses
     from wavetank.kernel.execution.replay import require_installed, require_launcher
     from wavetank.kernel.lowering.collectives import require_agreement
 
     require_launcher(kernel, starter)
     require_installed(starter)
     require_agreement(kernel)
-    if compute_bytes is not None:
-        require_memory(kernel, compute_bytes)
     if pauses != "drop" and not holds_pauses(kernel):
         click.echo(f"pauses: {NO_PAUSES}", err=True)
 
@@ -208,27 +189,6 @@ def _dropped(kernel: Kernel, root: Path) -> str:
     if how.startswith("not cold"):
         click.echo(f"page cache: {how}", err=True)
     return how
-
-
-def _compute_bytes(size: str | None, pauses: str) -> int | None:
-    """Memory on which pauses compute.
-
-    Raises:
-        UsageError: there are no pauses in which to compute, or it is no size.
-    """
-    from wavetank.units import parse_size
-
-    if size is None:
-        return None
-    if pauses == "drop":
-        raise UsageError("--compute is what kept pauses do; add --pauses keep")
-    try:
-        n = parse_size(size)
-    except ValueError as error:
-        raise UsageError(f"--compute: {error}") from None
-    if not 0 <= n <= 1 << 40:
-        raise UsageError("--compute needs a size of memory, e.g. 64MiB, or 0")
-    return n
 
 
 def _with_cache(options: ReplayOptions, how: str) -> ReplayOptions:
@@ -244,15 +204,13 @@ def _require_ranks(kernel: Kernel, n_ranks: int | None) -> None:
 
 
 def _refuse_replay_options(
-    program: str, pauses: str, compute_size: str | None, waiting: str, flush: str, *, verify: bool, direct: bool,
+    program: str, pauses: str, flush: str, *, verify: bool, direct: bool,
 ) -> None:  # fmt: skip
     """What only the exact replay does must not be left out silently."""
     if program == "replay":
         return
     asked = {
         "--pauses": pauses != "drop",
-        "--compute": compute_size is not None,
-        "--waiting": waiting != "sleep",
         "--flush phase": flush == "phase",
         "--verify": verify,
         "--direct": direct,

@@ -121,6 +121,12 @@ class DeployedCluster:
         return {**mpi.environment(self.spec, self.storage_path), **self.nodes.mark}
 
     @property
+    def n_beside(self) -> int | None:
+        """Servers and clients that share this machine's processors with ranks, see job.Placement."""
+        here = self.on_this_machine or self.spec.provider == "null"
+        return len(self.io_hosts) + len(self.compute_hosts) if here else None
+
+    @property
     def mapping(self) -> str:
         """The process mapping when none is named."""
         return self.spec.mapping

@@ -103,8 +103,7 @@ def tau_words(tau: Tau | None) -> str:
 def pauses_words(found: Trust) -> str:
     """Which of the application's pauses the kernel had."""
     if found.pauses != "drop":
-        how = "busy" if found.pauses == "busy" else "asleep"
-        return f"the kernel kept the application's pauses between operations, {how} (pauses: {found.pauses})"
+        return "the kernel kept the application's pauses between operations, asleep (pauses: keep)"
     return (
         "the kernel made no pauses (pauses: drop); the application computes between its operations"
     )

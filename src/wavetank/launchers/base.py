@@ -17,6 +17,9 @@ class Launcher(Protocol):
         str | None
     )  # "openmpi", "mpich", None for serial programs: which ABI the C parts must have
 
+    yields_by: str
+    """How its ranks let others have the processor while they wait, for results; empty: they do not."""
+
     def available(self) -> str | None:
         """Version of the installed launcher, None when it is not there."""
 

@@ -16,11 +16,16 @@ _PROGRAMS = ("mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun")
 _NAMES = re.compile(r"^(mpirun|mpiexec)(\.mpich|\.hydra)?$")
 
 
+# MPICH 4.0 on UCX polls without a pause, and has no variable for it. The least priority lets servers and clients go first.
+_YIELDS = ("nice", "-n", "19")
+
+
 class Mpich:
     """Starts ranks by Hydra, on this host or on a placement's."""
 
     name = "mpich"
     mpi_family: str | None = "mpich"
+    yields_by = "nice -n 19"
 
     def available(self) -> str | None:
         """Version of the installed Hydra, None when there is no MPICH."""
@@ -56,7 +61,8 @@ class Mpich:
                 write_remote_shell(shell, placement.remote_shell)
                 argv += ["-launcher", "ssh", "-launcher-exec", str(shell)]
         argv += ["-n", str(job.n_ranks)]
-        return self.with_environment([*argv, *job.argv], job.whole_env)
+        words = [*(_YIELDS if job.yields else ()), *job.argv]
+        return self.with_environment([*argv, *words], job.whole_env)
 
     def recognises(self, argv: Sequence[str]) -> bool:
         """Whether argv[0] is Hydra, by its name and by what it says about itself."""

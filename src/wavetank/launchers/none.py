@@ -16,6 +16,7 @@ class NoLauncher:
 
     name = "none"
     mpi_family: str | None = None
+    yields_by = ""
 
     def available(self) -> str | None:
         """Always there: the operating system starts programs."""

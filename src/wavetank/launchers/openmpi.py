@@ -25,11 +25,15 @@ _PLACES = tuple(f"OMPI_MCA_orte_{which}tmpdir_base" for which in ("", "local_", 
 _QUEUES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
 
 
+_YIELDS = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+
+
 class OpenMpi:
     """Starts ranks by mpirun, on this host or on a placement's."""
 
     name = "openmpi"
     mpi_family: str | None = "openmpi"
+    yields_by = "mpi_yield_when_idle=1"
 
     def available(self) -> str | None:
         """Version of the installed mpirun, None when there is no Open MPI."""
@@ -57,7 +61,8 @@ class OpenMpi:
         argv += _session(job.placement, scratch)
         if job.placement is not None:
             argv += _placed(job.placement, job.n_ranks, scratch)
-        return self.with_environment([*argv, *job.argv], job.whole_env)
+        env = {**(_YIELDS if job.yields else {}), **job.whole_env}
+        return self.with_environment([*argv, *job.argv], env)
 
     def recognises(self, argv: Sequence[str]) -> bool:
         """Whether argv[0] is Open MPI's mpirun, by its name and by what it says about itself."""

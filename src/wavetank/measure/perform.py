@@ -41,13 +41,7 @@ def raw_of(performer: object) -> RawOutput | None:
 
 def campaign_options(*, flush: bool, pauses: Pauses) -> ReplayOptions:
     """How a measurement performs kernels: what is written is flushed at the end of the run, or left to the application."""
-    busy = pauses == "busy"
-    return ReplayOptions(
-        flush="end" if flush else "none",
-        pauses="drop" if pauses == "drop" else "keep",
-        compute_bytes=0 if busy else None,
-        waiting="poll" if busy else "sleep",
-    )
+    return ReplayOptions(flush="end" if flush else "none", pauses=pauses)
 
 
 class ReplayPerformer:

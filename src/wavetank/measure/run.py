@@ -244,6 +244,7 @@ def placement_of(bench: Bench, mapping: str, nodes: Sequence[str] | None = None)
         network=cluster.network,
         launcher_address=cluster.launcher_address,
         environment=cluster.environment,
+        n_beside=cluster.n_beside,
     )
 
 

@@ -55,7 +55,7 @@ def main() -> None:
     campaign = {
         "name": "aws", "applications": [{"name": "btio", "kernel": kernel}, {"name": "byfio", "kernel": for_fio, "program": "fio"}],
         "clusters": [f"{body['name']}.yaml" for body in bodies], "mappings": ["2PxCN"], "repetitions": 2,
-        "seed": 3,  # NFS comes up before GlusterFS in the last turn
+        "redeploy": False, "seed": 3,  # NFS comes up before GlusterFS
         "prices": "aws-us-east-1-2026-07", "output": "results",
         "characterise": True,  # by fio on the instances
     }  # fmt: skip

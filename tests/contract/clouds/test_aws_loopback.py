@@ -112,7 +112,7 @@ def test_a_campaign_loses_a_cluster_and_its_credentials_and_ranks_all_when_it_is
     # refused by its budget before anything is made
     assert f"cannot run btio on {name}-dear" in output, error
     assert (
-        output.count(f"bringing up {name}-nfs") == output.count(f"bringing up {name}-gluster") == 2
+        output.count(f"bringing up {name}-nfs") == output.count(f"bringing up {name}-gluster") == 1
     )
     # by its seed one of them is first
     assert re.search(rf"failed: (btio|byfio) on {name}-nfs", output), output
@@ -146,6 +146,6 @@ def test_a_campaign_loses_a_cluster_and_its_credentials_and_ranks_all_when_it_is
     assert all(each["n_instances"] == 3 and each["cost_tot"] > 0 for each in found["cost"])
     assert "budget" not in of[f"{name}-nfs"]["title"]  # nothing that is measured depends on it
     bills = json.loads(said["bill"])["bills_of_clusters_that_are_down"]
-    assert Counter(each["cluster"] for each in bills) == {f"{name}-nfs": 3, f"{name}-gluster": 2}
+    assert Counter(each["cluster"] for each in bills) == {f"{name}-nfs": 2, f"{name}-gluster": 1}
     # at least a minute of three c5.large, and no more than the whole ttl
     assert all(3 * 0.085 / 60 < each["usd"] < each["estimated_usd"] < 5 for each in bills)

@@ -15,7 +15,6 @@ from wavetank.compare.decisions import decide
 from wavetank.compare.effects import effects
 from wavetank.compare.knobs import differing_knobs, layout_words
 from wavetank.errors import SpecError
-from wavetank.measure.perform import campaign_options
 from wavetank.model.document.program import PauseStep, Program
 
 CLUSTER = """\
@@ -261,9 +260,9 @@ def test_flush_and_pauses_make_another_measurement(tmp_path):
     keys = [
         key_of(tmp_path, flush=flush, pauses=pauses)
         for flush in (True, False)
-        for pauses in ("drop", "keep", "busy")
+        for pauses in ("drop", "keep")
     ]
-    assert len(set(keys)) == 6
+    assert len(set(keys)) == 4
     assert key_of(tmp_path) == keys[0]  # flushed, without pauses
 
 
@@ -276,13 +275,10 @@ def test_flush_and_pauses_are_in_the_copy_of_the_campaign(tmp_path):
     assert again.applications[0].kernel_sha256 == loaded.applications[0].kernel_sha256
 
 
-@pytest.mark.parametrize("pauses", ["keep", "busy"])
-def test_pauses_are_kept_of_kernels_that_hold_some(tmp_path, pauses):
-    file = campaign(tmp_path, pauses=pauses)
+def test_pauses_are_kept_of_kernels_that_hold_some(tmp_path):
+    file = campaign(tmp_path, pauses="keep")
     abyss_kernel().write(tmp_path / "k.json")
-    with pytest.raises(
-        SpecError, match=rf"'pauses: {pauses}': none kept: .* 'wavetank model --pauses"
-    ):
+    with pytest.raises(SpecError, match=r"'pauses: keep': none kept: .* 'wavetank model --pauses"):
         load(file)
 
 
@@ -291,12 +287,3 @@ def test_kept_pauses_are_refused_where_a_benchmark_makes_none(tmp_path):
         load(
             campaign(tmp_path, pauses="keep", applications=[{"kernel": "k.json", "program": "fio"}])
         )
-
-
-def test_busy_pauses_compute_and_poll():
-    drop, keep, busy = (
-        campaign_options(flush=True, pauses=pauses) for pauses in ("drop", "keep", "busy")
-    )
-    assert (drop.pauses, drop.compute_bytes, drop.waiting) == ("drop", None, "sleep")
-    assert (keep.pauses, keep.compute_bytes, keep.waiting) == ("keep", None, "sleep")
-    assert (busy.pauses, busy.compute_bytes, busy.waiting) == ("keep", 0, "poll")

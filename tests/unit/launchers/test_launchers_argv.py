@@ -89,6 +89,35 @@ def test_ranks_are_placed_in_the_order_of_the_hosts(
     assert argv[-1] == "./app"
 
 
+CROWD = {"n_beside": 10_000}  # servers and clients, more than any machine has processors
+
+
+@pytest.mark.parametrize("placed", [{"n_beside": None}, {"n_beside": 0}, CROWD])
+def test_ranks_yield_where_they_servers_and_clients_outnumber_the_processors(
+    programs: dict[str, str], tmp_path: Path, placed: dict[str, int | None]
+) -> None:
+    job = Job(("./app",), 1, placement=Placement(hosts=(("c1", 1),), **placed))
+    crowded = placed == CROWD
+    assert job.yields == crowded
+    argv = openmpi.OpenMpi().command(job, tmp_path)
+    assert ("OMPI_MCA_mpi_yield_when_idle=1" in argv) == crowded
+    argv = mpich.Mpich().command(job, tmp_path)
+    assert argv[-4:] == ["nice", "-n", "19", "./app"] if crowded else "nice" not in argv
+
+
+def test_an_environment_that_says_otherwise_is_kept(
+    programs: dict[str, str], tmp_path: Path
+) -> None:
+    name = "OMPI_MCA_mpi_yield_when_idle"
+    job = Job(("./app",), 1, {name: "0"}, Placement(hosts=(("c1", 1),), n_beside=10_000))
+    argv = openmpi.OpenMpi().command(job, tmp_path)
+    assert f"{name}=0" in argv and f"{name}=1" not in argv
+
+
+def test_ranks_on_this_machine_yield_where_they_outnumber_its_processors() -> None:
+    assert Job(("./app",), 10_000).yields and not Job(("./app",), 1).yields
+
+
 def test_hosts_that_are_this_machine_keep_their_sessions_apart(
     programs: dict[str, str], tmp_path: Path
 ) -> None:

@@ -176,7 +176,7 @@ class FakeCluster:
         self._limits = {"disk": "100 MB/s each way"} if limits is None else limits
         self._health = list(health)
         self.storage_hosts, self.storage_path, self.storage_paths = (), "/storage", ("/storage",)
-        self.scratch_path = self.launcher_address = None
+        self.scratch_path = self.launcher_address = self.n_beside = None
         self.environment = {}
         self.placed = []
 

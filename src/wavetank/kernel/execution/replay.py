@@ -27,6 +27,7 @@ from wavetank.kernel.results.replay_output import failed, outcome
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.base import Launcher
 from wavetank.model.document.step_walks import file_steps
+from wavetank.units import format_duration
 
 PATIENCE_S = 60.0
 START_PATIENCE_S = 600.0
@@ -39,9 +40,6 @@ STUCK_PATIENCE_S = 300.0
 QUEUING = frozenset({"srun"})
 """Launchers that may wait for a place, for however long."""
 
-_QUIET = {"OMPI_MCA_mpi_yield_when_idle": "1"}
-"""Ranks that wait inside of a collective call let others work: virtual nodes may share cores. Where ranks poll as the
-application's did, the MPI library decides as it did there."""
 _NO_LOCK_FILE = {"OMPI_MCA_sharedfp": "^lockedfile"}
 """Open MPI 4.1 makes a file beside each that ranks of several hosts open, for a shared file pointer that few programs use.
 Opened again at once, as by a kernel without pauses, it has the name of the one that was just removed. Clients that keep
@@ -54,11 +52,7 @@ class ReplayOptions:
 
     Attributes:
         pauses: between operations: left out, as recorded, or as recorded times a factor.
-        compute_bytes: memory of each rank on which pauses compute, as the application did in them, instead of
-            sleeping: the processor's caches are then as cold for the next operation; 0: pauses keep the processor
-            busy and touch only what was read last; None: sleep.
-        waiting: ranks that wait for others: "sleep" leaves the processors to others, to servers on the same machine
-            above all; "poll" waits as MPI libraries do, and competes for the processors as the application did.
+        longest_pause_s: pauses that are kept are shortened to this; None: they are not.
         flush: have written data on storage: as the application does ("none"); or each rank flushes at its end what it
             wrote and has not flushed, within the I/O time and outside of every phase's ("end"); or at the end of each
             phase, within its time, and at the rank's end what is then left, as of MPI-IO phases that are not
@@ -79,8 +73,7 @@ class ReplayOptions:
     """
 
     pauses: Literal["drop", "keep"] | float = "drop"
-    compute_bytes: int | None = None
-    waiting: Literal["sleep", "poll"] = "sleep"
+    longest_pause_s: float | None = None
     flush: Literal["none", "phase", "end"] = "end"
     verify: bool = False
     direct: bool = False
@@ -97,8 +90,11 @@ class ReplayOptions:
         pauses = self.pauses if isinstance(self.pauses, str) else repr(float(self.pauses))
         return [
             f"--pauses={pauses}",
-            *([f"--compute={self.compute_bytes}"] if self.compute_bytes is not None else []),
-            *(["--waiting=poll"] if self.waiting == "poll" else []),
+            *(
+                []
+                if self.longest_pause_s is None
+                else [f"--longest-pause={self.longest_pause_s!r}"]
+            ),
             f"--flush={self.flush}",
             *(["--verify"] if self.verify else []),
             *(["--direct"] if self.direct else []),
@@ -120,14 +116,10 @@ class ReplayOptions:
             "end": "at the end of the run, within the I/O time",
         }
         pauses = self.pauses if isinstance(self.pauses, str) else f"scaled by {self.pauses:g}"
+        if self.longest_pause_s is not None and self.pauses != "drop":
+            pauses += f", at most {format_duration(self.longest_pause_s)} each"
         return {
             "pauses": pauses,
-            **(
-                {"pauses_compute_on": f"{self.compute_bytes} bytes a rank"}
-                if self.compute_bytes is not None
-                else {}
-            ),
-            **({"waiting": "ranks poll"} if self.waiting == "poll" else {}),
             "flush": flush[self.flush],
             "verify": "yes" if self.verify else "no",
             "o_direct": "yes" if self.direct else "as the application does",
@@ -290,14 +282,16 @@ def replay_command(
     job = Job(
         argv=(str(program), f"--plan={plan}", f"--root={root}", *options.argv(), *more),
         n_ranks=kernel.n_ranks,
-        env={
-            **({} if options.waiting == "poll" else _QUIET),
-            **(_NO_LOCK_FILE if without_lock_file else {}),
-        },
+        env=_NO_LOCK_FILE if without_lock_file else {},
         placement=placement,
     )
     settings = {
         **options.described(),
+        **(
+            {"waiting": f"ranks yield: {launcher.yields_by}"}
+            if job.yields and launcher.yields_by
+            else {}
+        ),
         **({"shared_file_pointers": "none: no call uses them"} if without_lock_file else {}),
         **_exceptions(kernel, options),
         **described(kernel),
@@ -339,21 +333,22 @@ def with_settings(result: ReplayResult, **settings: str) -> ReplayResult:
 
 
 def scaled(options: ReplayOptions, pauses: str) -> ReplayOptions:
-    """Options with pauses as a person writes them: drop, keep, scale=0.5.
+    """Options with pauses as a person writes them: drop, keep, scale=0.5, at-most=0.1.
 
     Raises:
         KernelError: none of these.
     """
     if pauses in ("drop", "keep"):
         return replace(options, pauses="drop" if pauses == "drop" else "keep")
+    how, _, number = pauses.partition("=")
     try:
-        if not pauses.startswith("scale="):
-            raise ValueError
-        factor = float(pauses.removeprefix("scale="))
-        if not 0 <= factor < 1e9:
+        value = float(number)
+        if how not in ("scale", "at-most") or not 0 <= value < 1e9:
             raise ValueError
     except ValueError:
         raise KernelError(
-            f"pauses cannot be {pauses!r}. Write drop, keep, or scale=FACTOR, e.g. scale=0.5"
+            f"pauses cannot be {pauses!r}. Write drop, keep, scale=FACTOR, e.g. scale=0.5, or at-most=SECONDS, e.g. at-most=0.1"
         ) from None
-    return replace(options, pauses=factor)
+    if how == "scale":
+        return replace(options, pauses=value)
+    return replace(options, pauses="keep", longest_pause_s=value)

@@ -1,4 +1,4 @@
-"""Kept pauses need pauses in the kernel, and memory where they compute."""
+"""Kept pauses need pauses in the kernel; how a person asks for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import pytest
 
 from wavetank.errors import KernelError
 from wavetank.kernel.construction.from_model import make_kernel
-from wavetank.kernel.execution.pauses import holds_pauses, require_memory
+from wavetank.kernel.execution.pauses import holds_pauses
+from wavetank.kernel.execution.replay import ReplayOptions, scaled
 from wavetank.model.document.program import DataStep, PauseStep, Program, RepeatStep
 
 
@@ -24,11 +25,12 @@ def test_a_pause_is_found_in_a_loop_too(tmp_path):
     assert not holds_pauses(kernel_of((DataStep(ph_id=1, n=4),), tmp_path))
 
 
-def test_memory_of_all_ranks_must_be_available(tmp_path):
-    kernel = kernel_of((DataStep(ph_id=1, n=4),), tmp_path)
-    memory = tmp_path / "meminfo"
-    memory.write_text("MemTotal:       2048 kB\nMemAvailable:   1024 kB\n")
-    require_memory(kernel, 512 * 1024, memory)  # two ranks: just as much
-    with pytest.raises(KernelError, match=r"of memory, .* are available"):
-        require_memory(kernel, 512 * 1024 + 1, memory)
-    require_memory(kernel, 1 << 40, tmp_path / "none")  # not told: not refused
+def test_a_person_writes_how_pauses_are_treated():
+    options = ReplayOptions()
+    assert scaled(options, "drop") == options
+    assert scaled(options, "keep").argv()[0] == "--pauses=keep"
+    assert scaled(options, "scale=0.5").argv()[0] == "--pauses=0.5"
+    assert scaled(options, "at-most=0.1").argv()[:2] == ["--pauses=keep", "--longest-pause=0.1"]
+    for wrong in ("kept", "scale=", "at-most=-1", "at-most=long", "factor=2"):
+        with pytest.raises(KernelError, match="at-most=SECONDS"):
+            scaled(options, wrong)
