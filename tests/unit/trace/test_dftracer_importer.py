@@ -6,9 +6,11 @@ datacrumbs/writer/perfetto.py of 2025 (github.com/LLNL/datacrumbs, github.com/ha
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePath
 
 import pytest
 
@@ -215,3 +217,66 @@ def test_lines_that_are_cut_short_are_counted(tmp_path: Path) -> None:
     trace = open_trace(log)
     assert len(unfold(trace.folds)) == 1
     assert any("1 line(s) are cut short" in warning for warning in texts(trace.notes))
+
+
+def of_process(
+    name: str, file: str, category: str = "POSIX", ts: int = 1, **arguments: object
+) -> str:
+    """A call of DFTracer's on a file that a line before it names."""
+    event = {
+        "id": ts, "name": name, "cat": category, "pid": 7, "tid": 7, "ts": 10 * ts, "dur": 3, "ph": 1,
+        "args": {"fhash": file, **arguments},
+    }  # fmt: skip
+    return json.dumps(event)
+
+
+def of_names(**names: str) -> list[str]:
+    return [
+        json.dumps({"name": "FH", "cat": "dftracer", "pid": 7, "tid": 7, "ph": 4, "args": {"name": path, "value": value}})
+        for value, path in names.items()
+    ]  # fmt: skip
+
+
+def test_files_named_without_their_folder_are_the_applications(tmp_path: Path) -> None:
+    log = written(
+        tmp_path,
+        *of_names(aa="out.dat", bb="./part/../out.dat", cc="pipe:[77]"),
+        of_process("open", "aa", ts=1, flags=577, ret=3),
+        of_process("write", "aa", ts=2, count=100, ret=100),
+        of_process("write", "bb", ts=3, count=50, ret=50),
+        of_process("write", "cc", ts=4, count=7, ret=7),
+    )
+    trace = open_trace(log)
+    assert [PurePath(file.path).name for file in trace.files] == ["out.dat"]
+    assert int(unfold(trace.folds).moved.sum()) == 150
+    assert any("without their folder" in text for text in texts(trace.notes))
+
+
+def test_calls_that_failed_failed(tmp_path: Path) -> None:
+    log = written(
+        tmp_path,
+        *of_names(aa="/d/missing", bb="/d/in", cc="/d/folder"),
+        of_process("open", "aa", ts=1, flags=0, ret=-1),
+        of_process("__xstat64", "aa", ts=2, ret=-1),
+        of_process("open64", "bb", ts=3, flags=os.O_CREAT | os.O_EXCL | os.O_WRONLY, ret=-1),
+        of_process("open", "bb", ts=4, flags=0, ret=3),
+        of_process("read", "bb", ts=5, count=10, ret=10),
+        of_process("read", "bb", ts=6, count=10, ret=-1),
+        of_process("lseek", "bb", ts=7, offset=-5, whence=0, ret=-1),
+        of_process("read", "bb", ts=8, count=10, ret=10),
+        of_process("mkdir", "cc", ts=9, mode=0o755, ret=-1),
+        of_process("fopen", "aa", "STDIO", ts=10, mode="r", ret=0),
+        of_process("fread", "bb", "STDIO", ts=11, size=1, count=4, ret=0),
+    )
+    events = unfold(open_trace(log).folds)
+    found = [
+        (OPS[int(op)].name, int(error)) for op, error in zip(events.op, events.error, strict=True)
+    ]
+    assert found == [
+        ("open", errno.ENOENT), ("stat", errno.ENOENT), ("open", errno.EEXIST), ("open", 0), ("read", 0),
+        ("read", errno.EIO), ("lseek", errno.EINVAL), ("read", 0), ("mkdir", errno.EEXIST), ("open", errno.ENOENT),
+        ("read", 0),
+    ]  # fmt: skip
+    assert [int(at) for op, at in zip(events.op, events.offset, strict=True) if OPS[int(op)].name == "read"] == [
+        0, 10, 10, 20,
+    ]  # fmt: skip

@@ -32,6 +32,7 @@ from wavetank.trace.fold import SingleOperations, fold
 from wavetank.trace.importers.dftracer_calls import (
     NS,
     SYSTEM_CALLS,
+    WORKING_DIRECTORY,
     Collected,
     number_of,
     process_of,
@@ -256,7 +257,13 @@ def _unrecorded(collected: Collected) -> Iterator[str]:
             )
     if collected.n_relative:
         yield (
-            f"{collected.n_relative} operation(s) are on files that the program named without their folder, and are left out"
+            f"{collected.n_relative} operation(s) are on files that the program named without their folder, which the log does not "
+            f"tell: they are taken to lie in one, {WORKING_DIRECTORY}"
+        )
+    if collected.n_failed:
+        yield (
+            f"{collected.n_failed} call(s) failed, and the log does not say why: the likeliest error of each is taken (no such "
+            "file of an open)"
         )
     if collected.n_without_file:
         yield f"{collected.n_without_file} operation(s) name no file and are left out"

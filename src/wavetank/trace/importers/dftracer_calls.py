@@ -5,7 +5,9 @@ Takes events one after another; leaves rows in ``Collected``.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +27,15 @@ NS = {"NS": 1, "US": 1_000, "MS": 1_000_000, "S": 1_000_000_000}  # DFTracer's t
 _WRAPS = 1 << 63  # what C prints of a number below 0
 _MOVES_AT_POSITION = {"read", "write", "readv", "writev"}
 _MOVES_AT_OFFSET = {"pread", "pwrite", "preadv", "pwritev"}
+WORKING_DIRECTORY = "/working-directory"
+"""Where files lie that a program named without a folder: the log does not say where it ran."""
+_NO_FILE = re.compile(r"[a-z_]+:\[|anon_inode:|memfd:|<|std(in|out|err)$")
+# Logs say that a call failed, and not why: the likeliest reason.
+_REASONS = {
+    "mkdir": errno.EEXIST, "link": errno.EEXIST, "symlink": errno.EEXIST, "rmdir": errno.ENOTEMPTY,
+    "lseek": errno.EINVAL, "ftruncate": errno.EINVAL, "close": errno.EBADF,
+    **dict.fromkeys((*_MOVES_AT_POSITION, *_MOVES_AT_OFFSET, "fsync", "fdatasync"), errno.EIO),
+}  # fmt: skip
 
 
 @dataclass
@@ -54,6 +65,7 @@ class Collected:
     n_events: int = 0
     n_without_file: int = 0
     n_relative: int = 0
+    n_failed: int = 0
     n_counters: int = 0
     n_system_calls: int = 0
     n_without_flags: int = 0
@@ -71,12 +83,14 @@ def take(collected: Collected, event: dict[str, Any]) -> None:
     collected.n_system_calls += event.get("cat") == SYSTEM_CALLS
     arguments = event["args"]
     path = str(arguments.get("fname") or collected.names.get(str(arguments.get("fhash")), ""))
-    if not path:
+    if not path or _NO_FILE.match(path):
         collected.n_without_file += 1
         return
     of_system = event.get("cat") == SYSTEM_CALLS
-    collected.n_relative += not path.startswith("/")
-    if not path.startswith("/") or not is_kept(path):
+    if not path.startswith("/"):
+        collected.n_relative += 1
+        path = os.path.normpath(f"{WORKING_DIRECTORY}/{path}")
+    if not is_kept(path):
         return
     pid = collected.processes.setdefault(process_of(event, arguments), len(collected.processes))
     unit_ns = 1 if of_system and "hhash" in arguments else collected.unit_ns
@@ -89,14 +103,21 @@ def take(collected: Collected, event: dict[str, Any]) -> None:
     place = arguments.get("offset")
     flags = _flags(arguments) if name == "open" else None
     collected.n_without_flags += name == "open" and flags is None
-    handle, offset = _follow(
-        collected, (pid, path), name, result,
-        None if place is None else int(number_of(place, 0)), flags
-    )  # fmt: skip
+    error = 0
+    if _has_failed(event, arguments, result):
+        exclusive = name == "open" and bool((flags or 0) & os.O_EXCL)
+        error = errno.EEXIST if exclusive else _REASONS.get(name, errno.ENOENT)
+        collected.n_failed += 1
+    at = None if place is None else int(number_of(place, 0))
+    handle, offset = (
+        (UNKNOWN, None)
+        if error and name == "open"
+        else _follow(collected, (pid, path), name, result, at, flags)
+    )
     moves = name in _MOVES_AT_POSITION | _MOVES_AT_OFFSET
     collected.rows.append((
         pid, OPS_BY_NAME[name].code, path, handle, asked if moves else 0, max(result or 0, 0) if moves else 0,
-        UNKNOWN if offset is None else offset, start, end, 0, flags or 0,
+        UNKNOWN if offset is None else offset, start, end, error, flags or 0,
     ))  # fmt: skip
 
 
@@ -113,6 +134,21 @@ def _moved(event: dict[str, Any], arguments: dict[str, Any], of_system: bool) ->
         return result * item, int(number_of(arguments["count"], 0)) * item
     asked = arguments.get("count", arguments.get("size", arguments.get("nbytes")))
     return result, int(number_of(asked, max(result, 0)))
+
+
+def _has_failed(event: dict[str, Any], arguments: dict[str, Any], result: int | None) -> bool:
+    """Whether a call failed, as far as its event says."""
+    if event["cat"] == SYSTEM_CALLS:
+        return result is not None and result < 0
+    if "ret" not in arguments:
+        return False
+    returned = int(number_of(arguments["ret"], 0))
+    if event["cat"] == "STDIO":
+        name = event.get("name", "")
+        if name.startswith("fopen"):
+            return returned == 0
+        return returned != 0 if name.startswith("fseek") else returned < 0
+    return returned < 0
 
 
 def _sought(arguments: dict[str, Any], of: _Open | None) -> int | None:

@@ -20,7 +20,7 @@ from wavetank.trace.importers.strace_calls import Process, Reader
 from wavetank.trace.importers.strace_lines import MAKE_IT, looks_like_lines
 from wavetank.trace.importers.strace_logs import Logs, find_logs, is_folder_of_logs
 from wavetank.trace.importers.strace_ranks import Candidate, Numbering, number_ranks
-from wavetank.trace.schema import Level, RankFacts, Trace, TracedFile
+from wavetank.trace.schema import FileIdentity, Level, RankFacts, Trace, TracedFile
 
 
 def recognises(path: Path, head: bytes) -> bool:
@@ -99,8 +99,8 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
     """The trace of all that was read."""
     columns = reader.rows.columns
     ranked = _ranked(logs, reader)
-    paths = list(dict.fromkeys(row[1] for row in columns))
-    numbers = {path: number for number, path in enumerate(paths)}
+    names = list(dict.fromkeys(row[1] for row in columns))
+    numbers = {name: number for number, name in enumerate(names)}
     rank = ranked.columns(reader.rows.process)
     op, handle, size, moved, offset, start, end, arg, error = (
         np.array([row[i] for row in columns], dtype=np.int64) for i in (0, 2, 3, 4, 5, 6, 7, 8, 9)
@@ -132,7 +132,7 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
         else datetime.fromtimestamp(origin / 1e9, UTC).isoformat(),
         elapsed_s=None if origin is None else float(end.max()) / 1e9,
         ranks=ranked.facts(),
-        files=tuple(TracedFile(path) for path in paths),
+        files=tuple(_file(reader, *name) for name in names),
         views=(),
         communicators=(),
         folds=fold(events),
@@ -143,6 +143,12 @@ def _trace(logs: Logs, reader: Reader) -> Trace:
             *notes_of("unseen", "times", _times_missing(logs)),
         ),
     )
+
+
+def _file(reader: Reader, path: str, number: int) -> TracedFile:
+    """A name, with what tells its file from others where names change."""
+    identity = FileIdentity("strace", number, 0) if reader.names.changed else None
+    return TracedFile(path, identity=identity, directory=reader.names.is_folder(path))
 
 
 def _unrecorded(logs: Logs, reader: Reader) -> Iterable[str]:
@@ -162,6 +168,8 @@ def _unrecorded(logs: Logs, reader: Reader) -> Iterable[str]:
         yield (
             f"{reader.unnamed} call(s) that move data are left out: the log does not name their files (strace -y does)"
         )
+    for name, n in sorted(reader.unplaced_names.items()):
+        yield f"{n} {name} call(s) are left out: the log does not tell the folder of their names (strace -y does)"
     for name, requests in reader.unseen.items():
         yield (
             f"the program submitted {requests} request(s) by {name}: what they read and wrote is not in a log of strace"

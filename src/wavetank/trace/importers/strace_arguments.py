@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from pathlib import PurePath
+from collections.abc import Mapping
 
 from wavetank.trace.importers.strace_lines import Call, without_strings
 
@@ -17,7 +17,11 @@ AT_OFFSET = {"pread", "pwrite", "preadv", "pwritev"}
 WITH_FLAGS = {"preadv2": ("readv", "preadv"), "pwritev2": ("writev", "pwritev")}
 """Calls that go to the file's position or to an offset, and the operation that each is then."""
 _RESULT_PATH = re.compile(IN_ANGLES)
-_DIRECTORY = re.compile(rf"^(?:AT_FDCWD|-?\d+){IN_ANGLES}, ")
+# A name, behind the folder that it begins in where the call has one.
+_NAME = re.compile(rf'(?:(AT_FDCWD|-?\d+)(?:{IN_ANGLES})?, )?"((?:[^"\\]|\\.)*)"')
+_WORKING_DIRECTORY = re.compile(rf"\bAT_FDCWD{IN_ANGLES}")
+_MODE = re.compile(r", (0[0-7]*)(?=,|$)")
+_TIME = re.compile(r"tv_sec=(?!0, tv_nsec=UTIME_)")
 _ESCAPE = re.compile(rb"\\([0-7]{1,3}|.)", re.DOTALL)
 _LETTERS = {b"n": b"\n", b"t": b"\t", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 _VECTOR_LENGTH = re.compile(r"iov_len=(\d+)")
@@ -35,23 +39,51 @@ def flags_of_open(name: str, arguments: str) -> int:
     return flags
 
 
-def path_of_open(call: Call) -> str:
-    """The path that an open led to, or was asked for; relative where the log has no directory."""
+def path_of_open(call: Call, directory: str | None) -> str:
+    """The path that an open led to, or was asked for; relative where the working directory is not known."""
     named = _RESULT_PATH.match(call.after) if call.result >= 0 else None
     if named is not None:
         return unescaped(named[1])
-    quoted = re.search(r'"((?:[^"\\]|\\.)*)"', call.arguments)
-    path = unescaped(quoted[1]) if quoted else ""
-    directory = _DIRECTORY.match(call.arguments)
-    if path and not path.startswith("/") and directory is not None:
-        path = os.path.normpath(f"{unescaped(directory[1])}/{path}")
-    return path
+    names = names_of(call, directory, {})
+    return names[0] if names else ""
 
 
-def new_name(call: Call) -> str:
-    """The name that a rename gives, without the folders above it."""
-    quoted = re.findall(r'"((?:[^"\\]|\\.)*)"', call.arguments)
-    return PurePath(unescaped(quoted[-1])).name if quoted else ""
+def names_of(call: Call, directory: str | None, opened: Mapping[int, str]) -> list[str]:
+    """The names that a call was given, absolute; relative where the folder that they begin in is not known.
+
+    Args:
+        call: on names.
+        directory: the process's working directory; None: not known.
+        opened: paths by descriptor.
+    """
+    found = []
+    for fd, folder, quoted in _NAME.findall(call.arguments):
+        name = unescaped(quoted)
+        if not name.startswith("/"):
+            if folder:
+                base: str | None = unescaped(folder)
+            else:
+                base = directory if fd in ("", "AT_FDCWD") else opened.get(int(fd))
+            name = name if base is None or not name else f"{base}/{name}"
+        found.append(os.path.normpath(name) if name.startswith("/") else name)
+    return found
+
+
+def working_directory(call: Call) -> str | None:
+    """The working directory of a call's process, where its line says that."""
+    named = _WORKING_DIRECTORY.search(call.arguments)
+    return None if named is None else unescaped(named[1])
+
+
+def mode_of(call: Call) -> int:
+    """The permissions that a call was given, in octal: its last such number."""
+    found = _MODE.findall(without_strings(call.arguments))
+    return int(found[-1], 8) if found else 0
+
+
+def gives_times(call: Call) -> bool:
+    """Whether utimensat and its kin give times; else the time is now."""
+    return bool(_TIME.search(without_strings(call.arguments)))
 
 
 def offset_of(call: Call) -> int | None:

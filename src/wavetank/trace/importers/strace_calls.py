@@ -18,14 +18,18 @@ from wavetank.trace.importers.strace_arguments import (
     WITH_FLAGS,
     bytes_asked,
     flags_of_open,
-    new_name,
+    gives_times,
+    mode_of,
+    names_of,
     number,
     offset_of,
     path_of_open,
     unescaped,
+    working_directory,
 )
 from wavetank.trace.importers.strace_lines import Call
 from wavetank.trace.importers.strace_logs import Log
+from wavetank.trace.importers.strace_names import Names
 from wavetank.trace.importers.strace_ranks import Environment, environment_of
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.paths import is_kept
@@ -50,7 +54,21 @@ _TWO_FILES = {  # the operations of the side that is read, and of the one that i
 }
 _OF_DESCRIPTOR = {"fsync", "fdatasync", "ftruncate", "fallocate", "fstat"}
 _OPENS = {"open", "openat", "openat2", "creat"}
-_RENAMES = {"rename", "renameat", "renameat2"}
+_ON_TWO_NAMES = {
+    "rename": "rename",
+    "renameat": "rename",
+    "renameat2": "rename",
+    "link": "link",
+    "linkat": "link",
+}
+_ON_A_NAME = {
+    "unlink": "unlink", "unlinkat": "unlink", "rmdir": "rmdir", "mkdir": "mkdir", "mkdirat": "mkdir",
+    "truncate": "truncate", "truncate64": "truncate", "chmod": "chmod", "fchmodat": "chmod", "fchmodat2": "chmod",
+    "chown": "chown", "lchown": "chown", "fchownat": "chown", "utime": "utime", "utimes": "utime",
+    "futimesat": "utime", "utimensat": "utime",
+}  # fmt: skip
+_CHANGES_DIRECTORY = {"chdir", "getcwd"}
+_ON_NAMES = {*_ON_TWO_NAMES, *_ON_A_NAME, *_CHANGES_DIRECTORY}
 _DUPS = {"dup", "dup2", "dup3"}
 _STARTS = {"clone", "clone3", "fork", "vfork"}
 _MOVE_DATA = _AT_POSITION | AT_OFFSET | set(_TWO_FILES)
@@ -68,6 +86,7 @@ class _Description:
     """An open file: descriptors made by dup and fork share it."""
 
     path: str
+    file: int
     handle: int
     position: int | None
     appends: bool = False
@@ -83,6 +102,7 @@ class Process:
         log_rank: number of its log, where those are of ranks.
         not_files: descriptors whose I/O does not count: standard streams, and what was opened and is no data.
         same_as: the process that it turned out to be a thread of.
+        directory: its working directory; None: the log does not tell.
     """
 
     pid: int
@@ -92,9 +112,10 @@ class Process:
     handles: int = 0
     not_files: set[int] = field(default_factory=lambda: {0, 1, 2})
     same_as: Process | None = None
+    directory: str | None = None
 
 
-Columns = tuple[int, str, int, int, int, int, int, int, int, int]
+Columns = tuple[int, tuple[str, int], int, int, int, int, int, int, int, int]
 
 
 @dataclass
@@ -103,21 +124,21 @@ class Rows:
 
     Attributes:
         process: of each row.
-        columns: code, path, handle, size, moved, offset, start, end, argument, errno of each row.
+        columns: code, path with the number of its file, handle, size, moved, offset, start, end, argument, errno of each row.
     """
 
     process: list[Process] = field(default_factory=list)
     columns: list[Columns] = field(default_factory=list)
 
     def add(
-        self, process: Process, name: str, of: _Description | str, call: Call, *, size: int = 0, moved: int = 0,
+        self, process: Process, name: str, of: _Description | tuple[str, int], call: Call, *, size: int = 0, moved: int = 0,
         offset: int | None = None, arg: int = 0,
     ) -> None:  # fmt: skip
         """Add an operation on an open file, or on a path that could not be opened."""
-        path, handle = (of, UNKNOWN) if isinstance(of, str) else (of.path, of.handle)
+        file, handle = (of, UNKNOWN) if isinstance(of, tuple) else ((of.path, of.file), of.handle)
         self.process.append(process)
         self.columns.append((
-            OPS_BY_NAME[name].code, path, handle, size, moved, UNKNOWN if offset is None else offset, call.start_ns,
+            OPS_BY_NAME[name].code, file, handle, size, moved, UNKNOWN if offset is None else offset, call.start_ns,
             call.end_ns, arg, call.error,
         ))  # fmt: skip
 
@@ -128,8 +149,11 @@ class Reader:
     def __init__(self) -> None:
         self._rows = Rows()
         self._threads: dict[tuple[int, int], Process] = {}
-        self._sizes: dict[str, int] = {}  # of files, as far as they are known
-        self._new_names: set[str] = set()  # of renamed files and folders, without what lies above
+        self._sizes: dict[int, int] = {}  # of files, as far as they are known
+        self.names = Names()
+        self.unplaced_names: Counter[str] = (
+            Counter()
+        )  # calls on names in folders that are not known
         self.unnamed = 0  # calls that move data of descriptors that nothing in the log names
         self.unplaced: Counter[bool] = (
             Counter()
@@ -168,8 +192,8 @@ class Reader:
             self._open(process, name, call)
         elif name in _TWO_FILES:
             self._move(process, name, call)
-        elif name in _RENAMES and not call.error:
-            self._new_names.add(new_name(call))
+        elif name in _ON_NAMES and '"' in call.arguments:
+            self._on_names(process, name, call)
         elif name in _NO_FILES:
             process.not_files |= {call.result, *map(int, _PAIR.findall(call.arguments))}
         elif name in _UNSEEN:
@@ -203,14 +227,17 @@ class Reader:
             return
         if known is None:
             self._threads[space, pid] = Process(
-                pid, parent.environment, parent.log_rank, dict(parent.descriptors), parent.handles, set(parent.not_files)
+                pid, parent.environment, parent.log_rank, dict(parent.descriptors), parent.handles, set(parent.not_files),
+                directory=parent.directory,
             )  # fmt: skip
         elif known is not parent:
             known.environment = known.environment or parent.environment
+            known.directory = known.directory or parent.directory
             known.descriptors = {**parent.descriptors, **known.descriptors}
 
     def _open(self, process: Process, name: str, call: Call) -> None:
-        fd, path = call.result, path_of_open(call)
+        process.directory = working_directory(call) or process.directory
+        fd, path = call.result, path_of_open(call, process.directory)
         if not path.startswith("/") or not is_kept(path):
             process.descriptors.pop(fd, None)
             if path.startswith("/"):
@@ -219,14 +246,82 @@ class Reader:
         process.not_files.discard(fd)
         flags = flags_of_open(name, call.arguments)
         if fd < 0:
-            self._rows.add(process, "open", path, call, arg=flags)
+            self._rows.add(process, "open", (path, self.names.file(path)), call, arg=flags)
             return
-        if flags & os.O_TRUNC or flags & (os.O_CREAT | os.O_EXCL) == os.O_CREAT | os.O_EXCL:
-            self._sizes[path] = 0
-        of = _Description(path, process.handles, 0, bool(flags & os.O_APPEND))
+        is_new = bool(flags & os.O_CREAT) and (
+            bool(flags & os.O_EXCL) or self.names.is_absent(path)
+        )
+        file = self.names.made(path) if is_new else self.names.file(path)
+        if is_new or flags & os.O_TRUNC:
+            self._sizes[file] = 0
+        if flags & os.O_DIRECTORY:
+            self.names.folder(path)
+        of = _Description(path, file, process.handles, 0, bool(flags & os.O_APPEND))
         process.handles += 1
         process.descriptors[fd] = of
         self._rows.add(process, "open", of, call, arg=flags)
+
+    def _given_names(self, process: Process, call: Call) -> list[str]:
+        process.directory = working_directory(call) or process.directory
+        opened = {fd: of.path for fd, of in process.descriptors.items()}
+        return names_of(call, process.directory, opened)
+
+    def _change_directory(self, process: Process, name: str, call: Call) -> None:
+        if call.error:
+            return
+        names = self._given_names(process, call)
+        process.directory = names[0] if names and names[0].startswith("/") else None
+
+    def _on_names(self, process: Process, name: str, call: Call) -> None:
+        if name in _CHANGES_DIRECTORY:
+            self._change_directory(process, name, call)
+        elif name in _ON_TWO_NAMES:
+            self._on_two_names(process, name, call)
+        else:
+            self._on_a_name(process, name, call)
+
+    def _on_two_names(self, process: Process, name: str, call: Call) -> None:
+        """A rename or link: a row for each name, see ``ON_TWO_NAMES``."""
+        op = _ON_TWO_NAMES[name]
+        names = self._given_names(process, call)
+        if len(names) != 2 or "RENAME_EXCHANGE" in call.arguments:
+            self.unplaced_names[op] += 1
+            return
+        old, new = names
+        if not (old.startswith("/") and new.startswith("/")):
+            self.unplaced_names[op] += 1
+            return
+        before = (old, self.names.file(old))
+        if not call.error:
+            (self.names.renamed if op == "rename" else self.names.linked)(old, new)
+        after = (new, self.names.file(new))
+        if is_kept(old) and is_kept(new):
+            self._rows.add(process, op, before, call)
+            self._rows.add(process, op, after, call, arg=1)
+
+    def _on_a_name(self, process: Process, name: str, call: Call) -> None:
+        op = "rmdir" if "AT_REMOVEDIR" in call.arguments else _ON_A_NAME[name]
+        path = (self._given_names(process, call) or [""])[0]
+        if not path.startswith("/"):
+            self.unplaced_names[op] += 1
+            return
+        if op in ("mkdir", "rmdir"):
+            self.names.folder(path)
+        file, arg = self.names.file(path), 0
+        if op == "truncate":
+            arg = number(call.arguments.rsplit(",", 1)[-1], 0)
+        elif op in ("mkdir", "chmod"):
+            arg = mode_of(call)
+        elif op == "utime":
+            arg = int(gives_times(call))
+        if is_kept(path):
+            self._rows.add(process, op, (path, file), call, arg=arg)
+        if call.error:
+            return
+        if op == "truncate":
+            self._sizes[file] = arg
+        elif op in ("unlink", "rmdir"):
+            self.names.removed(path)
 
     def _named(self, process: Process, fd: int, path: str | None) -> _Description | None:
         """The open file of a descriptor that the log names, or that was opened by a name in the log."""
@@ -242,12 +337,12 @@ class Reader:
         if not path.startswith("/") or not is_kept(path):
             return None
         of = process.descriptors.get(fd)
-        if of is not None and of.path != path and self._new_names.intersection(path.split("/")):
-            if of.path in self._sizes:
-                self._sizes[path] = self._sizes.pop(of.path)
+        if of is not None and of.path != path and self.names.leads_to(path, of.file):
             of.path = path  # renamed while it was open
         if of is None or of.path != path:  # opened before strace came
-            of = process.descriptors[fd] = _Description(path, process.handles, None)
+            of = process.descriptors[fd] = _Description(
+                path, self.names.file(path), process.handles, None
+            )
             process.handles += 1
         return of
 
@@ -278,12 +373,12 @@ class Reader:
         moved = max(call.result, 0)
         at = offset
         if at is None:
-            at = self._sizes.get(of.path) if written and of.appends else of.position
+            at = self._sizes.get(of.file) if written and of.appends else of.position
             of.position = None if at is None else at + moved
             self.unplaced[of.appends] += at is None
         self._rows.add(process, name, of, call, size=size, moved=moved, offset=at)
         if written:
-            self._grown(of.path, at, moved)
+            self._grown(of.file, at, moved)
 
     def _on_descriptor(
         self, process: Process, name: str, fd: int, of: _Description, call: Call
@@ -300,8 +395,10 @@ class Reader:
         elif name == "close":
             self._rows.add(process, "close", of, call)
             process.descriptors.pop(fd, None)
+        elif name == "fchdir" and not call.error:
+            process.directory = of.path
         elif name in _OF_DESCRIPTOR:
-            offset, arg = self._of_descriptor(name, of.path, call)
+            offset, arg = self._of_descriptor(name, of.file, call)
             self._rows.add(process, name, of, call, offset=offset, arg=arg)
         elif call.result >= 0 and (
             name in _DUPS or (name == "fcntl" and "F_DUPFD" in call.arguments)
@@ -316,27 +413,27 @@ class Reader:
         whence = _WHENCE.get(word, 0)
         to_end = whence == _WHENCE["SEEK_END"]
         if at is not None and to_end and re.search(r", *0, *[^,]*$", call.arguments):
-            self._sizes[of.path] = at
+            self._sizes[of.file] = at
         self._rows.add(process, "lseek", of, call, offset=at, arg=whence)
 
-    def _of_descriptor(self, name: str, path: str, call: Call) -> tuple[int | None, int]:
+    def _of_descriptor(self, name: str, file: int, call: Call) -> tuple[int | None, int]:
         """Offset and argument as the tracer has them; what the call says of the file's size is kept."""
         if name == "ftruncate":
             size = number(call.arguments.rsplit(",", 1)[-1], 0)
             if not call.error:
-                self._sizes[path] = size
+                self._sizes[file] = size
             return None, size
         if name == "fallocate":
             numbers = [int(n) for n in re.findall(r", *(\d+)", call.arguments)[-2:]]
             offset, end = (numbers[0], sum(numbers)) if len(numbers) == 2 else (0, 0)
             return offset, end
         if name == "fstat" and (known := _STAT_SIZE.search(call.arguments)):
-            self._sizes[path] = int(known[1])
+            self._sizes[file] = int(known[1])
         return None, 0
 
-    def _grown(self, path: str, at: int | None, written: int) -> None:
+    def _grown(self, file: int, at: int | None, written: int) -> None:
         """A file's size behind a write."""
         if written and at is None:
-            self._sizes.pop(path, None)
-        elif written and at is not None and path in self._sizes:
-            self._sizes[path] = max(self._sizes[path], at + written)
+            self._sizes.pop(file, None)
+        elif written and at is not None and file in self._sizes:
+            self._sizes[file] = max(self._sizes[file], at + written)
