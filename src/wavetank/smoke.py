@@ -12,8 +12,7 @@ from datetime import timedelta
 from decimal import Decimal
 
 from wavetank.cluster import deploy, registry
-from wavetank.cluster.clouds.bill import ClusterBill, kept_bills
-from wavetank.cluster.clouds.census import Holding, holdings
+from wavetank.cluster.clouds.bill import ClusterBill, Holding, holdings, kept_bills
 from wavetank.cluster.clouds.price import estimate, price_table
 from wavetank.cluster.deployed import DeployedCluster
 from wavetank.cluster.spec import ClusterSpec

@@ -12,7 +12,7 @@ from spaces_service import Service, at_of, send, serving
 
 from waiting import HANG_S
 from wavetank.cluster.filesystems.nfs_export import ganesha
-from wavetank.cluster.filesystems.nfs_export.exports import Client, Export
+from wavetank.cluster.filesystems.nfs_export.ganesha import Client, Export
 from wavetank.errors import RemoteCommandError
 from wavetank.service.core.nfs_export import NfsExport
 from wavetank.service.makers.nfs import servers

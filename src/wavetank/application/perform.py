@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from wavetank.application import running, traced
-from wavetank.application.placement import place
 from wavetank.application.program import (
     Wanted,
     find_on,
@@ -30,9 +29,43 @@ from wavetank.kernel.execution.replay import require_installed
 from wavetank.kernel.execution.scratch import scratch_folder
 from wavetank.launchers.base import Launcher
 from wavetank.launchers.registry import launcher, recognise
-from wavetank.measure.mapping import as_placement_hosts
+from wavetank.measure.mapping import as_placement_hosts, parse_mapping
 from wavetank.trace.capture import CaptureOptions, EndedRun, prepare_folder
 from wavetank.trace.inherited import inherited_environment
+
+
+def place(
+    nodes: Sequence[str], default: str, mapping: str | None = None, n_ranks: int | None = None
+) -> tuple[str, ...]:
+    """The node of each rank, in rank order; a node is filled before the next.
+
+    Args:
+        nodes: names of the compute nodes.
+        default: the cluster's mapping, "1PxCN", ...: where none is named.
+        mapping: ranks per node; None: the default, or as many as ``n_ranks`` takes.
+        n_ranks: all ranks; None: as many as the mapping has places.
+
+    Raises:
+        UsageError: the mapping has fewer places than there are ranks.
+        MeasurementError: not a mapping.
+    """
+    per_node = parse_mapping(mapping or default)
+    if n_ranks is None:
+        n_ranks = per_node * len(nodes)
+    if mapping is None:
+        per_node = max(per_node, -(-n_ranks // len(nodes)))
+    needed = -(-n_ranks // per_node)
+    if needed > len(nodes):
+        fits = -(-n_ranks // len(nodes))
+        raise UsageError(
+            f"{n_ranks} ranks by {mapping} need {needed} compute nodes, and there {_are(len(nodes))} "
+            f"({', '.join(nodes)}). Ask for {per_node * len(nodes)} ranks, or for --mapping {fits}PxCN"
+        )
+    return tuple(nodes[rank // per_node] for rank in range(n_ranks))
+
+
+def _are(n: int) -> str:
+    return "is 1" if n == 1 else f"are {n}"
 
 
 @dataclass(frozen=True)

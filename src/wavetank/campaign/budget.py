@@ -12,8 +12,7 @@ from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.spec import Budget
 from wavetank.campaign.store import Key, Store
 from wavetank.cost.estimate import bill
-from wavetank.cost.hours import SECONDS_PER_HOUR
-from wavetank.cost.prices import PriceTable
+from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
 from wavetank.measure.result import Measurement
 from wavetank.units import format_duration
 

@@ -9,8 +9,7 @@ from wavetank.campaign.plan import Application, Plan
 from wavetank.campaign.spec import CampaignSpec
 from wavetank.compare.comparison import Criterion
 from wavetank.cost.estimate import cluster_per_h, storage_cost
-from wavetank.cost.hours import SECONDS_PER_HOUR
-from wavetank.cost.prices import PriceTable
+from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
 from wavetank.errors import CostError
 
 Score = Callable[[str, str, float], float]

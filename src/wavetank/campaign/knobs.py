@@ -13,8 +13,8 @@ from wavetank.cluster.components import (
     Instance,
     Storage,
 )
+from wavetank.cluster.devices import provisioned, volume_type
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.volumes import provisioned, volume_type
 from wavetank.compare.knobs import (
     ANY,
     DATA_SERVERS,

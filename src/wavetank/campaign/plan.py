@@ -22,8 +22,7 @@ from wavetank.campaign.variant_places import belongs, why_ignored, why_no_layout
 from wavetank.compare.comparison import NotMeasured
 from wavetank.compare.decisions import Subject, is_compared
 from wavetank.cost.estimate import bill
-from wavetank.cost.hours import SECONDS_PER_HOUR
-from wavetank.cost.prices import PriceTable
+from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable
 from wavetank.errors import CostError, MeasurementError
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.measure.mapping import most_ranks_on_a_node, parse_mapping, place_ranks

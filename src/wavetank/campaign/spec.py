@@ -16,7 +16,7 @@ from wavetank.application.own import OwnProgram, absolute
 from wavetank.campaign.problems import check_files
 from wavetank.compare.comparison import SMALLEST_SAVING, Criterion
 from wavetank.compare.configuration import Standing
-from wavetank.cost.exchange import ExchangeRate
+from wavetank.cost.prices import ExchangeRate
 from wavetank.document import Record
 from wavetank.errors import MeasurementError, UsageError
 from wavetank.kernel.execution.pauses import Pauses

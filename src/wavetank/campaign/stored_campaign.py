@@ -14,7 +14,7 @@ from wavetank.campaign.plan import Plan, forecast, make_plan
 from wavetank.campaign.spec import UntilRule, read_campaign
 from wavetank.campaign.store import Store
 from wavetank.compare.comparison import Comparison
-from wavetank.cost.exchange import ExchangeRate
+from wavetank.cost.prices import ExchangeRate
 from wavetank.errors import MeasurementError
 
 

@@ -109,7 +109,7 @@ def results(
     from wavetank.campaign.results_folder import open_store, was_stopped
     from wavetank.campaign.stored_campaign import current_comparison
     from wavetank.cli.campaign_run import print_comparison
-    from wavetank.cost.exchange import read_rate
+    from wavetank.cost.prices import read_rate
     from wavetank.interfere.stored_study import current_study, is_study
 
     rate = None if currency is None else read_rate(currency)

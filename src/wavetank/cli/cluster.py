@@ -35,7 +35,7 @@ from wavetank.errors import ClusterError, KernelError, SpecError, UsageError
 if TYPE_CHECKING:
     from wavetank.cluster.namespaces.orphans import Orphan
     from wavetank.cluster.spec import ClusterSpec
-    from wavetank.tables.shapes import Fact
+    from wavetank.tables.table import Fact
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -17,7 +17,7 @@ from wavetank.tables.table import Column, Definition, Table
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from wavetank.cluster.clouds.census import Holding
+    from wavetank.cluster.clouds.bill import Holding
     from wavetank.cluster.clouds.cloud import Cloud
     from wavetank.cluster.spec import ClusterSpec
 
@@ -182,7 +182,7 @@ def print_holdings(
     provider: str, regions: Sequence[str], output_format: str, *, everywhere: bool
 ) -> None:
     """List what there is of wavetank's clusters in an account."""
-    from wavetank.cluster.clouds.census import holdings
+    from wavetank.cluster.clouds.bill import holdings
 
     clouds = clouds_of(provider, regions, everywhere=everywhere)
     rows = [
@@ -198,7 +198,7 @@ def prune_cloud(
     dry_run: bool,
 ) -> None:  # fmt: skip
     """Remove what is over, or what has a token; list all else that has no folder on this machine."""
-    from wavetank.cluster.clouds.census import holdings
+    from wavetank.cluster.clouds.bill import holdings
     from wavetank.cluster.clouds.engine import WallClock, remove_all
 
     if token is not None and expired:

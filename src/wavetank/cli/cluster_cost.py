@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wavetank.cli.currency import origin_words, prices_in
 from wavetank.cluster.components import MAKES_NODES
 from wavetank.cluster.registry import CLOUDS
-from wavetank.cost.hours import HOURS_PER_MONTH, per_month
+from wavetank.cost.prices import HOURS_PER_MONTH, per_month
 from wavetank.tables.table import Column, Definition, Table
 from wavetank.tables.words import plain_words
 
@@ -221,9 +221,8 @@ def _network(baseline: int | None, words: str) -> str:
 
 def _storage_beside(spec: ClusterSpec, *, is_emulated: bool) -> Iterator[tuple[str, str, str]]:
     from wavetank.cluster.clouds.disks import data_volumes
-    from wavetank.cluster.devices import emulated_words
+    from wavetank.cluster.devices import emulated_words, volume_rates
     from wavetank.cluster.instance_types import aws_instances
-    from wavetank.cluster.volumes import volume_rates
     from wavetank.cost.storage import storage_of, storage_words
     from wavetank.units import format_rate, format_size
 

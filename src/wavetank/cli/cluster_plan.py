@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wavetank.tables.shapes import facts, sentences
-from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.table import Cell, Column, Definition, Table, facts, sentences
 from wavetank.tables.words import DASH, count
 from wavetank.units import format_rate, format_size
 

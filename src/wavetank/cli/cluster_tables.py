@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wavetank.tables.shapes import facts, sentences
-from wavetank.tables.table import Column, Definition, Value
+from wavetank.tables.table import Column, Definition, Value, facts, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable

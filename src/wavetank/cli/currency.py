@@ -23,7 +23,7 @@ def prices_in(table: PriceTable, currency: Path | None) -> PriceTable:
         CostError: there is no such file, or its rate is of another currency.
         SpecError: it is no rate of exchange.
     """
-    from wavetank.cost.exchange import read_rate
+    from wavetank.cost.prices import read_rate
 
     return table if currency is None else table.converted(read_rate(currency))
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from wavetank.cost.hours import HOURS_PER_MONTH, per_month
-from wavetank.tables.shapes import facts
-from wavetank.tables.table import Amount, Cell, Column, Definition
+from wavetank.cost.prices import HOURS_PER_MONTH, per_month
+from wavetank.tables.table import Amount, Cell, Column, Definition, facts
 from wavetank.tables.words import DASH, plain_words
 from wavetank.units import format_size
 

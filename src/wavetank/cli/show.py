@@ -11,7 +11,7 @@ import click
 from wavetank.cli.numpy_start import import_numpy
 from wavetank.cli.output import note_rows, print_notes, print_tables, prints
 from wavetank.errors import DocumentError
-from wavetank.tables.shapes import Fact, facts
+from wavetank.tables.table import Fact, facts
 
 if TYPE_CHECKING:
     from wavetank.kernel.document.kernel import Kernel

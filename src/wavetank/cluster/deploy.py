@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator
 from wavetank.cluster import interrupts, mpi, registry
 from wavetank.cluster.deployed import DeployedCluster, as_hosts
 from wavetank.cluster.devices import unmade_devices
-from wavetank.cluster.examined import Examined
 from wavetank.cluster.filesystems.base import needs_by_node
-from wavetank.cluster.needs import TOOLS, Needs
+from wavetank.cluster.needs import TOOLS, Examined, Needs
 from wavetank.cluster.registry import CLOUDS
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import (

@@ -13,6 +13,19 @@ from wavetank.programs import find_program
 
 
 @dataclass(frozen=True)
+class Examined:
+    """Sentences of one look at a specification.
+
+    Attributes:
+        findings: what keeps the cluster from coming up; empty when it can.
+        unknown: what is not known of a cluster that can come up as far as is known. It keeps none from coming up.
+    """
+
+    findings: list[str]
+    unknown: list[str]
+
+
+@dataclass(frozen=True)
 class Needs:
     """What must be there.
 

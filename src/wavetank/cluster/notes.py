@@ -10,12 +10,16 @@ from collections.abc import Iterator
 from typing import Literal
 
 from wavetank.cluster.components import DISK_LIMITS, MAKES_NODES, Instance
-from wavetank.cluster.devices import emulated_words
-from wavetank.cluster.instance_limits import GROUPS, catalogue_limits
-from wavetank.cluster.instance_types import InstanceType, aws_instances, nearest
+from wavetank.cluster.devices import emulated_words, volume_rates, volume_type
+from wavetank.cluster.instance_types import (
+    GROUPS,
+    InstanceType,
+    aws_instances,
+    catalogue_limits,
+    nearest,
+)
 from wavetank.cluster.registry import CLOUDS
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.volumes import volume_rates, volume_type
 from wavetank.document import HostFacts, host_facts
 from wavetank.units import format_rate, format_size
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from wavetank.cluster.providers.base import Provider
 
 PROVIDERS: dict[str, str] = {
-    "aws": "wavetank.cluster.providers.aws:AwsProvider",
+    "aws": "wavetank.cluster.clouds.provider:AwsProvider",
     "local": "wavetank.cluster.namespaces.provider:NamespaceProvider",
     "null": "wavetank.cluster.providers.null:NullProvider",
-    "openstack": "wavetank.cluster.providers.openstack:OpenStackProvider",
+    "openstack": "wavetank.cluster.clouds.provider:OpenStackProvider",
     "ssh": "wavetank.cluster.providers.ssh:SshProvider",
     "vm": "wavetank.cluster.providers.vm:VmProvider",
 }

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from wavetank.cluster.access import Access, access_problems, guest_names
-from wavetank.cluster.capacity import volume_problems
+from wavetank.cluster.capacity import stripe_problems, volume_problems
 from wavetank.cluster.clouds.terms import Terms, terms_have_flavors, terms_problems
 from wavetank.cluster.components import (
     AWS,
@@ -34,9 +34,8 @@ from wavetank.cluster.components import (
 )
 from wavetank.cluster.devices import device_paths, device_problems, device_rates, is_on_instance
 from wavetank.cluster.filesystems.facts import OWN_KEYS
-from wavetank.cluster.instance_limits import with_catalogue
+from wavetank.cluster.instance_types import with_catalogue
 from wavetank.cluster.registry import facts, file_system_kinds
-from wavetank.cluster.stripes import stripe_problems
 from wavetank.document import Record
 from wavetank.refusals import Written
 from wavetank.specification import examine_yaml, read_yaml

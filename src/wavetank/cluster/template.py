@@ -13,8 +13,7 @@ from pydantic import ValidationError
 
 from wavetank.cluster.components import DISK_LIMITS, FileSystem
 from wavetank.cluster.filesystems.facts import Facts
-from wavetank.cluster.instance_limits import catalogue_limits
-from wavetank.cluster.instance_types import InstanceType, find_instance
+from wavetank.cluster.instance_types import InstanceType, catalogue_limits, find_instance
 from wavetank.cluster.registry import facts, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.document import explain

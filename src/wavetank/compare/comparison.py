@@ -16,7 +16,7 @@ from wavetank.compare.interference import Interference
 from wavetank.compare.search_record import Search
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.what_if_record import WhatIf
-from wavetank.cost.exchange import ExchangeRate
+from wavetank.cost.prices import ExchangeRate
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from wavetank.compare.configuration import Configuration
-from wavetank.cost.hours import HOURS_PER_MONTH, SECONDS_PER_HOUR, per_month
+from wavetank.cost.prices import HOURS_PER_MONTH, SECONDS_PER_HOUR, per_month
 from wavetank.measure.statistics import Estimate, mapped
 
 

@@ -12,8 +12,7 @@ from decimal import ROUND_UP, Decimal
 
 from pydantic import Field
 
-from wavetank.cost.hours import SECONDS_PER_HOUR, per_hour
-from wavetank.cost.prices import PriceTable
+from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable, per_hour
 from wavetank.cost.storage import StorageUse, storage_per_month, storage_words
 from wavetank.document import Record
 from wavetank.errors import CostError

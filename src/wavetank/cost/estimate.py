@@ -9,8 +9,7 @@ import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from wavetank.cost.hours import SECONDS_PER_HOUR
-from wavetank.cost.prices import PriceTable, StoragePrice
+from wavetank.cost.prices import SECONDS_PER_HOUR, PriceTable, StoragePrice
 from wavetank.cost.storage import StorageUse, storage_per_h
 from wavetank.errors import CostError
 from wavetank.units import GB

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import date as Date  # noqa: N812 - the field below is named date
+from datetime import date as Date  # noqa: N812
 from decimal import Decimal
 from functools import cache
 from importlib import resources
@@ -16,13 +16,57 @@ from typing import Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field, model_validator
 
-from wavetank.cost.exchange import ExchangeRate
-from wavetank.cost.hours import SECONDS_PER_HOUR
 from wavetank.document import Record
 from wavetank.errors import CostError
 from wavetank.nearest import did_you_mean
 from wavetank.specification import read_yaml
 from wavetank.units import GB, Duration
+
+
+class ExchangeRate(Record):
+    """What one unit of a currency is worth in another, on one day."""
+
+    of: str = Field(pattern=r"^[A-Z]{3}$", description="currency of the price table, ISO 4217")
+    to: str = Field(pattern=r"^[A-Z]{3}$", description="currency that is shown, ISO 4217")
+    rate: Decimal = Field(gt=0, description="units of 'to' for one unit of 'of'")
+    date: Date = Field(description="day of the rate")
+    source: str = Field(min_length=1, description="who published it")
+
+    def __str__(self) -> str:
+        """As notes say it: "1 USD = 0.9 EUR (2026-11-20, the central bank)"."""
+        return f"1 {self.of} = {self.rate} {self.to} ({self.date}, {self.source})"
+
+
+def read_rate(path: Path) -> ExchangeRate:
+    """Read a rate of exchange.
+
+    Raises:
+        CostError: there is no such file.
+        SpecError: the file is none.
+    """
+    if not path.is_file():
+        raise CostError(
+            f"no rate of exchange: {path} is not there. Write one with the keys of, to, rate, date and source, "
+            'e.g. {of: USD, to: EUR, rate: "0.9", date: 2026-11-20, source: your bank}'
+        )
+    return read_yaml(path, ExchangeRate, "rate of exchange")
+
+
+Money = TypeVar("Money", Decimal, float)
+SECONDS_PER_HOUR = 3600
+HOURS_PER_MONTH = 730
+"""As in the calculator of AWS; a bill goes by the days of its month."""
+
+
+def per_month(per_h: Money) -> Money:
+    """The price of a month of what costs so much an hour, and stays up."""
+    return HOURS_PER_MONTH * per_h
+
+
+def per_hour(a_month: Money) -> Money:
+    """The price of an hour of what costs so much a month."""
+    return a_month / HOURS_PER_MONTH
+
 
 P = TypeVar("P")
 R = TypeVar("R", bound=Record)

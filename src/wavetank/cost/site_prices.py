@@ -12,8 +12,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from wavetank.cost.exchange import ExchangeRate
-from wavetank.cost.prices import Billing, PriceTable, StoragePrice
+from wavetank.cost.prices import Billing, ExchangeRate, PriceTable, StoragePrice
 from wavetank.document import Record
 from wavetank.errors import CostError
 from wavetank.specification import read_yaml

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from wavetank.cluster.components import Storage
+from wavetank.cluster.devices import provisioned, volume_type
 from wavetank.cluster.managed import (
     fsx_capacity,
     fsx_deployment,
@@ -19,9 +20,7 @@ from wavetank.cluster.managed import (
     share_price_name,
 )
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.volumes import provisioned, volume_type
-from wavetank.cost.hours import per_hour
-from wavetank.cost.prices import PriceTable, StoragePrice
+from wavetank.cost.prices import PriceTable, StoragePrice, per_hour
 from wavetank.errors import CostError
 from wavetank.units import GIB, MIB, exact_size
 

@@ -14,8 +14,7 @@ from wavetank.measure.characterisation import (
 )
 from wavetank.measure.result import Measurement
 from wavetank.notes import texts
-from wavetank.tables.shapes import Fact, facts, sentences
-from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.table import Cell, Column, Definition, Fact, Table, facts, sentences
 
 _HOLDS: dict[bool | None, str] = {
     True: "yes",

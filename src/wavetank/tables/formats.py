@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import StringIO
 from typing import Any
 
-from wavetank.tables.keys import repeated
-from wavetank.tables.table import Cell, Column, Definition, Kind, Table, Value
+from wavetank.tables.table import Cell, Column, Definition, Kind, Table, Value, repeated
 from wavetank.tables.words import printable
 
 # What Markdown, or the HTML inside it, would take for markup.

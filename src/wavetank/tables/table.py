@@ -10,23 +10,14 @@ people may get one row for several alike (a series of phases), or only those tha
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
-from typing import (
-    Any,
-    Generic,
-    Literal,
-    Protocol,
-    TypeAlias,
-    TypeVar,
-    overload,
-    runtime_checkable,
-)
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload, runtime_checkable
 
-from wavetank.tables.keys import repeated
-from wavetank.tables.words import DASH, change, count, interval_text, money, words
+from wavetank.tables.words import DASH, change, count, interval_text, money, plain_words, words
 from wavetank.units import format_duration, format_rate, format_size
 
 T = TypeVar("T")
@@ -411,3 +402,55 @@ def estimated(estimate: Estimated, show: Callable[[float], str], *, strong: bool
 def column_at(key: str, title: str, *, help: str = "", wide: bool = False) -> Column[Any]:
     """A column of a table whose cells were made one by one."""
     return Column(key, title, lambda _: None, help=help, wide=wide)
+
+
+Fact: TypeAlias = tuple[str, Value]
+
+
+def facts(
+    name: str,
+    title: str,
+    what: str = "field",
+    value: str = "value",
+    *,
+    command: str = "",
+    key: str | None = None,
+) -> Definition[Fact]:
+    """A row for each fact: what it is, and its value, of whatever kind."""
+    return Definition(
+        name,
+        title,
+        (
+            Column(what, what.capitalize(), lambda i: i[0]),
+            Column(value, value.replace("_", " ").capitalize(), lambda i: i[1], kind="any", show=plain_words),
+        ),
+        key=key,
+        command=command,
+    )  # fmt: skip
+
+
+def sentences(
+    name: str, title: str, what: str = "what", *, command: str = "", key: str | None = None
+) -> Definition[str]:
+    """A row for each sentence."""
+    columns = (Column[str](what, what.capitalize(), lambda i: i, wide=True),)
+    return Definition(name, title, columns, key=key, command=command)
+
+
+def repeated(keys: Iterable[str]) -> list[str]:
+    """The keys that are there more than once, each once."""
+    return [key for key, n in Counter(keys).items() if n > 1]
+
+
+def distinct(keys: Iterable[str]) -> list[str]:
+    """The keys in their order, with ``_2``, ``_3`` and so on behind those that were there before."""
+    given = list(keys)
+    taken = set(given)
+    found: list[str] = []
+    for key in given:
+        name, number = key, 1
+        while name in found or (number > 1 and name in taken):
+            number += 1
+            name = f"{key}_{number}"
+        found.append(name)
+    return found

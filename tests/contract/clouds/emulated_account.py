@@ -14,7 +14,7 @@ from http.client import HTTPException
 from typing import TYPE_CHECKING, Any, Protocol
 
 from wavetank.cluster import deploy, registry
-from wavetank.cluster.clouds.census import holdings
+from wavetank.cluster.clouds.bill import holdings
 from wavetank.cluster.clouds.engine import remove_all
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.spec import ClusterSpec

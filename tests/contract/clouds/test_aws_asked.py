@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from wavetank.cli.main import cli
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
-from wavetank.cluster.examined import Examined
+from wavetank.cluster.needs import Examined
 from wavetank.cluster.spec import ClusterSpec
 
 NO = "AccessDenied"

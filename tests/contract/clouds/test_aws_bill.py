@@ -18,8 +18,7 @@ from wavetank.cli.main import cli
 from wavetank.cluster import deploy
 from wavetank.cluster.clouds import engine
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
-from wavetank.cluster.clouds.bill import ClusterBill, bill_so_far, kept_bills
-from wavetank.cluster.clouds.census import holdings
+from wavetank.cluster.clouds.bill import ClusterBill, bill_so_far, holdings, kept_bills
 from wavetank.cluster.clouds.engine import noted_lease
 from wavetank.cluster.clouds.provider import CloudProvider
 from wavetank.cluster.state import directory_of

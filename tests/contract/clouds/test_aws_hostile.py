@@ -18,7 +18,7 @@ from wavetank.cluster import deploy
 from wavetank.cluster.clouds import engine
 from wavetank.cluster.clouds.aws.account import NOT_ACCEPTED
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
-from wavetank.cluster.clouds.census import holdings
+from wavetank.cluster.clouds.bill import holdings
 from wavetank.cluster.clouds.cloud import Key
 from wavetank.cluster.clouds.engine import noted_lease, remove_all
 from wavetank.cluster.clouds.provider import CloudProvider, ended_instances

@@ -16,7 +16,7 @@ from recorded_hosts import Recorder
 from wavetank.cluster import deploy, registry
 from wavetank.cluster.clouds import bill
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
-from wavetank.cluster.clouds.census import holdings
+from wavetank.cluster.clouds.bill import holdings
 from wavetank.cluster.clouds.engine import noted_end, remove_all
 from wavetank.cluster.clouds.packages import package_problems
 from wavetank.cluster.clouds.price import over_budget

@@ -22,7 +22,7 @@ from openstack_images import IMAGES
 
 from wavetank.cli.main import cli
 from wavetank.cluster import deploy
-from wavetank.cluster.clouds.census import holdings
+from wavetank.cluster.clouds.bill import holdings
 from wavetank.cluster.clouds.cloud import Key
 from wavetank.cluster.clouds.engine import noted_lease
 from wavetank.cluster.clouds.hosts import as_hosts, read_inventory, ssh_command

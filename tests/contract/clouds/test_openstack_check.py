@@ -12,7 +12,7 @@ from emulated_account import Emulator
 from openstack_account import spec_of
 from openstack_images import IMAGES
 
-from wavetank.cluster.providers.openstack import OpenStackProvider
+from wavetank.cluster.clouds.provider import OpenStackProvider
 
 
 def findings(**changes: Any) -> str:

@@ -15,13 +15,11 @@ from openstack_account import share_of
 from recorded_hosts import Recorder
 
 from wavetank.cluster import deploy
-from wavetank.cluster.clouds.bill import kept_bills
-from wavetank.cluster.clouds.census import holdings
+from wavetank.cluster.clouds.bill import holdings, kept_bills
 from wavetank.cluster.clouds.hosts import read_inventory
 from wavetank.cluster.clouds.openstack.cloud import OpenStackCloud
 from wavetank.cluster.clouds.price import over_budget
-from wavetank.cluster.clouds.provider import noted_service
-from wavetank.cluster.providers.openstack import OpenStackProvider
+from wavetank.cluster.clouds.provider import OpenStackProvider, noted_service
 from wavetank.cluster.state import directory_of
 from wavetank.errors import ProviderError
 

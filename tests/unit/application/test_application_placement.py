@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wavetank.application.placement import place
+from wavetank.application.perform import place
 from wavetank.errors import MeasurementError, UsageError
 
 NODES = ("c1", "c2", "c3")

@@ -14,8 +14,7 @@ import pytest
 pytest.importorskip("boto3", reason="boto3 is not installed: make setup-test")
 
 from wavetank.cluster.clouds.aws import account as account_module
-from wavetank.cluster.clouds.aws.account import Account, AnswerError
-from wavetank.cluster.clouds.aws.answers import NoAnswerError
+from wavetank.cluster.clouds.aws.account import Account, AnswerError, NoAnswerError
 from wavetank.cluster.clouds.aws.cloud import AwsCloud
 from wavetank.errors import ProviderError
 

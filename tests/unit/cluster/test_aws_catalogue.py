@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from wavetank.cluster.clouds.aws.catalogue import differences
+from wavetank.cluster.clouds.aws.network import differences
 from wavetank.cluster.instance_types import InstanceType, row_of
 from wavetank.errors import ProviderError
 

@@ -15,7 +15,7 @@ from aws_policies import actions_of, allows, shipped_policy
 from wavetank.cluster.clouds.aws.account import IAM_NAMES, AnswerError
 from wavetank.cluster.clouds.aws.check import check
 from wavetank.cluster.clouds.cloud import RefusedError
-from wavetank.cluster.examined import Examined
+from wavetank.cluster.needs import Examined
 from wavetank.cluster.spec import ClusterSpec
 
 # What all regions are asked for, and what rights are asked by: without the latter they are not known.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from wavetank.cluster.namespaces import limits, network
+from wavetank.cluster.namespaces import cgroups, network
 from wavetank.cluster.namespaces.cgroups import (
     Hierarchies,
     NodeGroup,
@@ -65,8 +65,8 @@ def test_limits_of_version_2_are_set_and_read_back(tmp_path: Path) -> None:
     assert group.limit_memory(512 * 2**20) == "cgroup v2 memory"
     assert group.limit_cpus(1.5) == "cgroup v2 cpu"
     assert (tmp_path / group.path / "cpu.max").read_text() == "150000 100000"  # 1.5 of 100 ms
-    assert limits.memory_bytes(group) == 512 * 2**20
-    assert limits.cpus(group) == 1.5
+    assert cgroups.memory_bytes(group) == 512 * 2**20
+    assert cgroups.cpus(group) == 1.5
 
 
 def test_limits_of_version_1_are_set_and_read_back(tmp_path: Path) -> None:
@@ -74,8 +74,8 @@ def test_limits_of_version_1_are_set_and_read_back(tmp_path: Path) -> None:
     group.create()
     assert group.limit_memory(512 * 2**20) == "cgroup v1 memory"
     assert group.limit_cpus(0.5) == "cgroup v1 cpu"
-    assert limits.memory_bytes(group) == 512 * 2**20
-    assert limits.cpus(group) == 0.5
+    assert cgroups.memory_bytes(group) == 512 * 2**20
+    assert cgroups.cpus(group) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_the_kernels_word_for_no_limit_is_none(
     group = NodeGroup("wavetank/c1", machine(tmp_path, kind))
     (tmp_path / file).parent.mkdir(parents=True)
     (tmp_path / file).write_text(text)
-    assert limits.memory_bytes(group) is None
+    assert cgroups.memory_bytes(group) is None
 
 
 def test_a_disks_limits_of_version_2_are_one_line(tmp_path: Path) -> None:
@@ -130,15 +130,15 @@ def test_a_disks_limits_of_version_2_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "c1" / "io.max").write_text(
         "7:1 rbps=5 wbps=6 riops=max wiops=max\n7:3 rbps=100 wbps=max riops=9 wiops=max\n"
     )
-    assert limits.disk(group, "7:3") == {"read": 100, "read_iops": 9}
+    assert cgroups.disk(group, "7:3") == {"read": 100, "read_iops": 9}
 
 
 def test_a_disks_limits_of_version_1_are_of_the_root_group(tmp_path: Path) -> None:
     where = machine(tmp_path, "v1")
     assert limit_disk(where, "c1", "7:3", {"read": 100, "write": 50}) == "cgroup v1 blkio.throttle"
     (tmp_path / "blkio" / "blkio.throttle.read_bps_device").write_text("7:1 5\n7:3 100\n")
-    assert limits.disk(NodeGroup("c1", where), "7:3") == {"read": 100, "write": 50}
-    assert limits.disk(NodeGroup("c1", where), "7:9") == {}
+    assert cgroups.disk(NodeGroup("c1", where), "7:3") == {"read": 100, "write": 50}
+    assert cgroups.disk(NodeGroup("c1", where), "7:9") == {}
 
 
 def test_without_a_controller_there_is_no_limit_and_nothing_says_there_is(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_without_a_controller_there_is_no_limit_and_nothing_says_there_is(tmp_pa
     assert group.limit_cpus(1) is None
     assert throttle_files(where, "c1") == {}
     assert limit_disk(where, "c1", "7:0", {"read": 1}) is None
-    assert limits.memory_bytes(group) is None
+    assert cgroups.memory_bytes(group) is None
 
 
 def test_groups_that_are_busy_for_good_are_an_error(

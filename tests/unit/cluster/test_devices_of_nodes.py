@@ -12,9 +12,9 @@ from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.cephfs.daemons import Daemons
 from wavetank.cluster.filesystems.cephfs.driver import CephFS
 from wavetank.cluster.filesystems.cephfs.options import osds_per_device
-from wavetank.cluster.filesystems.glusterfs.bricks import brick_paths, bricks_of
 from wavetank.cluster.filesystems.glusterfs.driver import GlusterFS
 from wavetank.cluster.filesystems.glusterfs.placement import Placer
+from wavetank.cluster.filesystems.glusterfs.volume import brick_paths, bricks_of
 from wavetank.cluster.filesystems.nfs.driver import NFS
 from wavetank.cluster.namespaces.nodes import node_disks
 from wavetank.cluster.spec import ClusterSpec

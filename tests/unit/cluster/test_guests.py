@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from wavetank.cluster.guests import hypervisors, initramfs, qemu, qemu_kernels, uml
+from wavetank.cluster.guests import hypervisors, qemu, qemu_kernels, uml
 from wavetank.cluster.guests.guest import Guest, GuestDisk, init_script, node_links
 from wavetank.cluster.guests.hypervisors import Choice, against_kvm, choose
 from wavetank.cluster.guests.nodes import GuestNodes
@@ -240,7 +240,7 @@ def test_modules_are_loaded_after_what_they_need_and_once(tmp_path: Path) -> Non
         "k/9pnet.ko: k/base.ko\nk/base.ko:\n",
         "kernel/virtio_blk.ko\n",
     )
-    order = initramfs.load_order(folder, ("virtio_net", "virtio_blk", "9p"))
+    order = qemu_kernels.load_order(folder, ("virtio_net", "virtio_blk", "9p"))
     assert [path.name for path in order] == [
         "virtio.ko", "failover.ko", "virtio-net.ko", "base.ko", "9pnet.ko", "9p.ko"]  # fmt: skip
 
@@ -250,20 +250,20 @@ def test_modules_are_loaded_after_what_they_need_and_once(tmp_path: Path) -> Non
 )
 def test_a_kernel_without_a_module_is_refused(tmp_path: Path, dependencies: str, said: str) -> None:
     with pytest.raises(ProviderError, match=said):
-        initramfs.load_order(modules(tmp_path / "6.1", dependencies), ("9p",))
+        qemu_kernels.load_order(modules(tmp_path / "6.1", dependencies), ("9p",))
 
 
 @pytest.mark.skipif(shutil.which("busybox") is None, reason="busybox is not installed")
 def test_the_initial_root_is_made_once_for_its_content_and_unpacks(tmp_path: Path) -> None:
-    wanted = "".join(f"k/{name}.ko:\n" for name in initramfs.MODULES)
+    wanted = "".join(f"k/{name}.ko:\n" for name in qemu_kernels.MODULES)
     folder = modules(tmp_path / "6.1", wanted)
     (folder / "k").mkdir()
-    for name in initramfs.MODULES:
+    for name in qemu_kernels.MODULES:
         (folder / "k" / f"{name}.ko").write_bytes(name.encode() * 3)
     busybox = tmp_path / "busybox"
     busybox.write_bytes(b"#!/bin/sh\n")
-    path = initramfs.make(busybox, folder, tmp_path / "cache")
-    assert initramfs.make(busybox, folder, tmp_path / "cache") == path
+    path = qemu_kernels.make(busybox, folder, tmp_path / "cache")
+    assert qemu_kernels.make(busybox, folder, tmp_path / "cache") == path
     unpacked = tmp_path / "unpacked"
     unpacked.mkdir()
     subprocess.run(["busybox", "cpio", "-i"], stdin=path.open("rb"), cwd=unpacked, check=True)
@@ -274,4 +274,4 @@ def test_the_initial_root_is_made_once_for_its_content_and_unpacks(tmp_path: Pat
     assert init.index("insmod /modules/9pnet_virtio.ko") < init.index("mount -t 9p")
     assert (unpacked / "init").stat().st_mode & 0o111
     busybox.write_bytes(b"another")
-    assert initramfs.make(busybox, folder, tmp_path / "cache") != path
+    assert qemu_kernels.make(busybox, folder, tmp_path / "cache") != path

@@ -11,8 +11,7 @@ from click.testing import CliRunner
 
 from wavetank.cli.main import cli
 from wavetank.cluster import deploy
-from wavetank.cluster.examined import Examined
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.needs import Examined, Needs
 from wavetank.cluster.providers import ssh
 from wavetank.cluster.remote import hosts
 from wavetank.cluster.spec import ClusterSpec

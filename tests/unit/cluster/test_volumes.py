@@ -9,10 +9,9 @@ import pytest
 
 from wavetank.cluster import deploy
 from wavetank.cluster.components import Storage
-from wavetank.cluster.devices import device_paths
+from wavetank.cluster.devices import device_paths, volume_rates
 from wavetank.cluster.notes import notes
 from wavetank.cluster.spec import ClusterSpec, read_spec
-from wavetank.cluster.volumes import volume_rates
 from wavetank.document import HostFacts
 from wavetank.errors import SpecError
 

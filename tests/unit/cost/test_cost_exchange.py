@@ -4,8 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from wavetank.cost.exchange import ExchangeRate, read_rate
-from wavetank.cost.prices import load_prices
+from wavetank.cost.prices import ExchangeRate, load_prices, read_rate
 from wavetank.errors import CostError, SpecError
 
 EURO = ExchangeRate(of="USD", to="EUR", rate="0.5", date="2026-11-20", source="the test")

@@ -19,8 +19,8 @@ from wavetank.cost.bills import (
     bill_of,
 )
 from wavetank.cost.estimate import bill, cluster_per_h
-from wavetank.cost.hours import HOURS_PER_MONTH
 from wavetank.cost.prices import (
+    HOURS_PER_MONTH,
     Billing,
     PriceTable,
     StoragePrice,

@@ -11,8 +11,7 @@ import pytest
 
 from wavetank.measure.statistics import Estimate
 from wavetank.tables.formats import csv_text, json_tables, markdown_table, tables_schema
-from wavetank.tables.shapes import facts, sentences
-from wavetank.tables.table import Amount, Cell, Column, Definition
+from wavetank.tables.table import Amount, Cell, Column, Definition, facts, sentences
 from wavetank.tables.words import numbers_text, ranges, ranks_text, size_words, words
 
 

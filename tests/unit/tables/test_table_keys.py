@@ -7,9 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wavetank.tables.formats import json_tables
-from wavetank.tables.keys import distinct, repeated
-from wavetank.tables.shapes import facts
-from wavetank.tables.table import Column, Definition
+from wavetank.tables.table import Column, Definition, distinct, facts, repeated
 
 FACTS = facts("facts", "Facts")
 OTHERS = facts("other-facts", "Other facts", key="facts")

@@ -7,16 +7,17 @@ cluster's folder. Instances are seen by the account's own times; volumes and add
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
 
-from wavetank.cluster.clouds.cloud import Cloud, Key, Made
-from wavetank.cluster.clouds.engine import ENDING
+from wavetank.cluster.clouds.cloud import SERVED, Cloud, Key, Made
+from wavetank.cluster.clouds.engine import ENDING, noted_lease, noted_things
 from wavetank.cluster.clouds.price import (
     LEFT_OUT,
     MARGIN_S,
@@ -26,15 +27,140 @@ from wavetank.cluster.clouds.price import (
     use_of,
     volume_time,
 )
-from wavetank.cluster.clouds.served import see_served, served_times, stored_time
 from wavetank.cluster.clouds.terms import Terms
+from wavetank.cluster.managed import Stored
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.state import ClusterDirectory, state_root
-from wavetank.cost.bills import AddressTime, Bill, InstanceTime, Used, bill_of
+from wavetank.cluster.state import ClusterDirectory, directories, state_root
+from wavetank.cost.bills import AddressTime, Bill, InstanceTime, StorageTime, Used, bill_of
 from wavetank.cost.prices import PriceTable
-from wavetank.cost.storage import storage_of
+from wavetank.cost.storage import StorageUse, storage_of
 from wavetank.document import Document, provenance
 from wavetank.errors import ClusterError, CostError, ProviderError, WavetankError
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Everything of one bringing up of a cluster.
+
+    Attributes:
+        key: cluster and token.
+        region: where it is.
+        owner: who made it, by its tags.
+        n_instances, n_things: instances, and all things with them.
+        since: when the first instance was started; None without instances.
+        expires: by its tags; None where they do not say.
+        is_over: whether that has passed.
+        is_here: whether this machine has a folder of it.
+        spent_usd: so far, see bill.spent_so_far; None where it is not known, or a part of it has no price.
+    """
+
+    key: Key
+    region: str
+    owner: str
+    n_instances: int
+    n_things: int
+    since: datetime | None
+    expires: datetime | None
+    is_over: bool
+    is_here: bool
+    spent_usd: Decimal | None
+
+
+def holdings(cloud: Cloud, now: datetime | None = None) -> list[Holding]:
+    """All of them in the account and region of a cloud, by name.
+
+    Raises:
+        ProviderError: the account cannot be asked.
+    """
+    now = now or datetime.now(UTC)
+    here = {
+        found[1]: directory
+        for directory in directories()
+        if (found := noted_lease(directory)) is not None
+    }
+    by_key: dict[Key, list[Made]] = {}
+    for made in cloud.found(None):
+        by_key.setdefault(Key(made.cluster, made.token), []).append(made)
+    return [
+        _holding(key, things, cloud.region, now, here=here.get(key))
+        for key, things in sorted(by_key.items(), key=lambda item: (item[0].cluster, item[0].token))
+    ]
+
+
+def _holding(
+    key: Key,
+    things: Sequence[Made],
+    region: str,
+    now: datetime,
+    *,
+    here: ClusterDirectory | None,
+) -> Holding:
+    bill = spent_so_far(things, region, now, here)
+    instances = [made for made in things if made.kind == "instance"]
+    expires = max((made.expires for made in things if made.expires is not None), default=None)
+    return Holding(
+        key,
+        region,
+        owner=next((made.owner for made in things if made.owner), ""),
+        n_instances=len(instances),
+        n_things=len(things),
+        since=min((made.since for made in instances if made.since is not None), default=None),
+        expires=expires,
+        is_over=expires is not None and expires < now,
+        is_here=here is not None,
+        spent_usd=None if bill is None or bill.missing else bill.total,
+    )
+
+
+MOVED = "what was read from and written to {} is not known, so it is not in this bill"
+
+
+def see_served(directory: ClusterDirectory, cloud: Cloud, key: Key, now: datetime) -> None:
+    """Note what the account says of a cluster's file systems, where any was made.
+
+    Raises:
+        ProviderError: it cannot be asked.
+    """
+    if not any(made.kind in SERVED for made in noted_things(directory)):
+        return
+    for made in cloud.served(key):
+        if made.stored is None or made.since is None:
+            continue
+        directory.note(
+            do="served", key=made.key, name=made.stored.name, size=made.stored.size_bytes,
+            rate=made.stored.throughput_bytes_per_s or 0, moved=int(made.stored.is_paid_by_moved),
+            since=made.since.isoformat(), at=now.isoformat(),
+        )  # fmt: skip
+
+
+def served_times(
+    journal: Iterable[Mapping[str, str | int]], end: datetime, assumed: list[str]
+) -> Iterator[StorageTime]:
+    """What was used of each file system until an end, with the most that it was seen to hold.
+
+    Args:
+        journal: of the cluster.
+        end: when all was gone, or now.
+        assumed: what is not known is added to it.
+    """
+    by_key: dict[str, list[Mapping[str, str | int]]] = {}
+    for entry in journal:
+        if entry["do"] == "served":
+            by_key.setdefault(str(entry["key"]), []).append(entry)
+    for key, entries in by_key.items():
+        name, rate = str(entries[0]["name"]), int(entries[0]["rate"]) or None
+        size = max(int(entry["size"]) for entry in entries)
+        since = min(datetime.fromisoformat(str(entry["since"])) for entry in entries)
+        if entries[0].get("moved"):
+            assumed.append(MOVED.format(key))
+        yield stored_time(Stored(name, size, rate), max(1.0, (end - since).total_seconds()))
+
+
+def stored_time(stored: Stored, seconds: float) -> StorageTime:
+    """What a file system uses in a time."""
+    use = StorageUse(stored.name, 1, stored.size_bytes, None, stored.throughput_bytes_per_s)
+    return StorageTime(use, seconds)
+
 
 log = logging.getLogger(__name__)
 

@@ -5,18 +5,53 @@ A cloud keeps no state of its own here: what was made is found by its tags, also
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Protocol
+from typing import Any, Protocol
 
 from wavetank.cluster.clouds.disks import Volume
-from wavetank.cluster.examined import Examined
 from wavetank.cluster.managed import Service, Stored
+from wavetank.cluster.needs import Examined
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
+
+# Names of things that have no tags.
+LABEL = re.compile(r"^wavetank-(?P<cluster>[a-z][a-z0-9-]{0,30})-(?P<token>[0-9a-f]{8})(-.*)?$")
+
+
+def of_tags(tags: Mapping[str, str]) -> dict[str, Any]:
+    """What tags say of a thing: attributes of Made."""
+    return {
+        "cluster": tags.get(f"{PREFIX}cluster", ""),
+        "token": tags.get(TOKEN_TAG, ""),
+        "owner": tags.get(f"{PREFIX}owner", ""),
+        "expires": _time(tags.get(f"{PREFIX}expires", "")),
+    }
+
+
+def _time(text: str) -> datetime | None:
+    """Time of a tag; None where somebody changed it to what is none."""
+    try:
+        return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def keep_unlogged(talkers: Iterable[str]) -> None:
+    """Have loggers log warnings alone, whatever is asked of wavetank: no log holds credentials or keys.
+
+    Args:
+        talkers: names of the loggers of a library.
+    """
+    for name in talkers:
+        talker = logging.getLogger(name)
+        talker.setLevel(max(logging.WARNING, talker.getEffectiveLevel()))
+
 
 PREFIX = "wavetank:"
 TOKEN_TAG = f"{PREFIX}token"

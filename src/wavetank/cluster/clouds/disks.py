@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from wavetank.cluster.clouds.terms import OpenStackTerms
-from wavetank.cluster.devices import device_paths
+from wavetank.cluster.devices import device_paths, provisioned, volume_type
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.volumes import provisioned, volume_type
 from wavetank.units import GIB
 
 ROOT_GB = 30

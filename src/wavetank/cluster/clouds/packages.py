@@ -5,12 +5,16 @@ Drivers name packages as Debian does. What they are called elsewhere is a table 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from functools import cache
 
 from wavetank.cluster import registry
+from wavetank.cluster.clouds.cloud import Keys, Lease
+from wavetank.cluster.clouds.disks import data_volumes, on_own_disks
 from wavetank.cluster.clouds.hosts import as_hosts
-from wavetank.cluster.clouds.user_data import modules_of, packages_of
+from wavetank.cluster.clouds.terms import Terms
+from wavetank.cluster.clouds.user_data import DataDisks, modules_of, packages_of, user_data
 from wavetank.cluster.components import FileSystem
 from wavetank.cluster.filesystems.base import FileSystemDriver, needs_by_node
 from wavetank.cluster.needs import TOOLS, Needs
@@ -175,3 +179,48 @@ def _debian(needs: Needs) -> Iterable[str]:
 @cache
 def _driver(kind: str) -> FileSystemDriver:
     return registry.file_system(kind)
+
+
+def roles(spec: ClusterSpec) -> tuple[tuple[str, ...], ...]:
+    """Nodes that are made together: neighbours of one kind, instance type and disks."""
+
+    def alike(node: str) -> tuple[object, ...]:
+        return (
+            node.rstrip("0123456789"),
+            spec.instance_of(node).name,
+            data_disks(spec, node),
+            packages_of_node(spec, node),
+            modules_of_node(spec, node),
+        )
+
+    return tuple(tuple(group) for _, group in itertools.groupby(spec.node_names(), alike))
+
+
+def role_name(lease: Lease, nodes: tuple[str, ...]) -> str:
+    """Name of what makes the nodes of a role."""
+    return f"{lease.token}-{nodes[0]}"
+
+
+def data_disks(spec: ClusterSpec, node: str) -> DataDisks | None:
+    """Disks that become the storage of a node; None of nodes that hold no data."""
+    own = on_own_disks(spec, node)
+    number = spec.storage.devices if own else len(data_volumes(spec, node))
+    if not number:
+        return None
+    storage = spec.storage
+    by_serial = spec.cloud is not None and spec.cloud.openstack is not None
+    return DataDisks(number, own, storage.local_file_system, storage.striped > 1, by_serial)
+
+
+def first_start(spec: ClusterSpec, terms: Terms, lease: Lease, keys: Keys, node: str) -> str:
+    """The cloud-config of a node, and of those that are made together with it."""
+    return user_data(
+        expires=lease.expires,
+        ttl_s=terms.ttl,
+        keys=keys,
+        packages=packages_of_node(spec, node),
+        disks=data_disks(spec, node),
+        modules=modules_of_node(spec, node),
+        services_off=starts_services(spec),
+        prepare=preparations_of_node(spec, node),
+    )

@@ -19,10 +19,10 @@ from wavetank.cluster.clouds.hosts import (
     as_hosts,
     inside,
     jump_address,
+    make_keys,
     read_inventory,
     write_inventory,
 )
-from wavetank.cluster.clouds.keys import make_keys
 from wavetank.cluster.clouds.packages import (
     compilers_of,
     needs_of_hosts,
@@ -32,9 +32,8 @@ from wavetank.cluster.clouds.packages import (
 from wavetank.cluster.clouds.price import over_budget
 from wavetank.cluster.clouds.reach import wait_ready
 from wavetank.cluster.components import AWS
-from wavetank.cluster.examined import Examined
 from wavetank.cluster.managed import Service
-from wavetank.cluster.needs import TOOLS, Needs
+from wavetank.cluster.needs import TOOLS, Examined, Needs
 from wavetank.cluster.providers.base import Provider
 from wavetank.cluster.remote import hosts, launching
 from wavetank.cluster.spec import ClusterSpec
@@ -323,3 +322,15 @@ class CloudProvider(Provider):
             launching.launcher_prefix(nodes.directory),
             provider=self.name,
         )
+
+
+class AwsProvider(CloudProvider):
+    """Makes EC2 instances, and leaves nothing."""
+
+    name = "aws"
+
+
+class OpenStackProvider(CloudProvider):
+    """Makes servers of Nova, and leaves nothing."""
+
+    name = "openstack"

@@ -18,7 +18,7 @@ from wavetank.cluster.guests.guest import (
     init_script,
     node_links,
 )
-from wavetank.cluster.guests.machines import Machine
+from wavetank.cluster.guests.hypervisors import Machine
 from wavetank.cluster.namespaces import network
 from wavetank.cluster.namespaces.disks import attached
 from wavetank.cluster.namespaces.host import NamespaceHost

@@ -11,10 +11,49 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from wavetank.cluster.components import HYPERVISORS, Hypervisor
 from wavetank.cluster.guests import kvm_probe, qemu, uml
+from wavetank.cluster.guests.guest import Guest
+from wavetank.cluster.guests.qemu import Qemu
+from wavetank.cluster.guests.uml import UserModeLinux
 from wavetank.errors import ProviderError
+
+
+class Machine(Protocol):
+    """A hypervisor with a kernel for guests."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Of the hypervisor, beside what every command in a node has."""
+
+    @property
+    def boot_timeout_s(self) -> float:
+        """Within which a guest boots, also on a machine with much other work."""
+
+    def modules(self) -> Path:
+        """Directory with the modules of the guests' kernel; its name is the kernel's release.
+
+        Raises:
+            ProviderError: there is none.
+        """
+
+    def devices(self, guest: Guest) -> Sequence[str]:
+        """The guest's disks, as its kernel names them."""
+
+    def command(self, guest: Guest) -> Sequence[str]:
+        """The argv that is a guest, in its node; its console is the standard output.
+
+        Raises:
+            ProviderError: what it needs cannot be made.
+        """
+
+
+def machine(hypervisor: Hypervisor) -> Machine:
+    """A hypervisor's machine."""
+    return UserModeLinux() if hypervisor == "uml" else Qemu(with_kvm=hypervisor == "kvm")
+
 
 KVM_GET_API_VERSION = 0xAE00
 KVM_API_VERSION = 12  # since Linux 2.6.22

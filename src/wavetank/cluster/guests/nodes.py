@@ -10,7 +10,6 @@ from pathlib import Path
 
 from wavetank.cluster.capacity import volume_bytes
 from wavetank.cluster.counters import Counters
-from wavetank.cluster.end_marked import END, PATIENT_TRIES
 from wavetank.cluster.guests import uml, views
 from wavetank.cluster.guests.guest import AGENT
 from wavetank.cluster.guests.hypervisors import NAMES, RATES, RATES_KEY, Choice
@@ -18,6 +17,7 @@ from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
 from wavetank.cluster.namespaces import network
 from wavetank.cluster.namespaces.host import NamespaceHost
 from wavetank.cluster.namespaces.nodes import LocalNodes
+from wavetank.cluster.processes import END, PATIENT_TRIES
 from wavetank.cluster.providers.base import PlainNodes
 from wavetank.units import format_size
 

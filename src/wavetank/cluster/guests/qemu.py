@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from wavetank.cluster.guests import initramfs
+from wavetank.cluster.guests import qemu_kernels
 from wavetank.cluster.guests.guest import BOOT_TIMEOUT_S, CONTROL_TAP, PASSED_TAG, TAP, Guest
 from wavetank.cluster.guests.qemu_kernels import Kernel, kernels, static_busybox, unpacked
 from wavetank.errors import ProviderError
@@ -67,7 +67,7 @@ class Qemu:
         """See the protocol."""
         kernel = the_kernel()
         image = kernel.image if self.with_kvm else unpacked(kernel.image)
-        return self.line(guest, image, initramfs.make(the_busybox(), kernel.modules))
+        return self.line(guest, image, qemu_kernels.make(the_busybox(), kernel.modules))
 
     def line(self, guest: Guest, image: Path, initial_root: Path) -> list[str]:
         """The command line with a kernel and what that needs before it sees its root.
@@ -76,7 +76,7 @@ class Qemu:
         """
         bus = "device" if self.with_kvm else "pci"
         words = start(self.with_kvm, math.ceil(guest.vcpus), guest.memory_bytes // MIB, image, initial_root)  # fmt: skip
-        for tag in (initramfs.TAG, *((PASSED_TAG,) if guest.has_view else ())):
+        for tag in (qemu_kernels.TAG, *((PASSED_TAG,) if guest.has_view else ())):
             words += ["-fsdev", f"local,id={tag},path=/,security_model=none,multidevs=remap"]
             words += ["-device", f"virtio-9p-{bus},fsdev={tag},mount_tag={tag}"]
         words += ["-device", f"virtio-rng-{bus}"]

@@ -13,7 +13,7 @@ from wavetank.cluster.components import SCRATCH_PATH, Storage
 from wavetank.cluster.counters import Capacity, Counters
 from wavetank.cluster.devices import device_paths, emulated_words
 from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
-from wavetank.cluster.namespaces import limits, network
+from wavetank.cluster.namespaces import cgroups, network
 from wavetank.cluster.namespaces.cgroups import Hierarchies, NodeGroup
 from wavetank.cluster.namespaces.counters import Watched, recording, sources_of, used_cpu_s
 from wavetank.cluster.namespaces.disks import attached
@@ -110,7 +110,7 @@ class LocalNodes(PlainNodes):
         """Of one node; asked limits that nothing enforces are said to be so."""
         instance = self.spec.instance_of(node)
         group = NodeGroup(f"{self.top}/{node}", self.where)
-        cpus, memory = limits.cpus(group), limits.memory_bytes(group)
+        cpus, memory = cgroups.cpus(group), cgroups.memory_bytes(group)
         found = {
             "vcpus": self._by("cpu", f"{instance.vcpus:g}", None if cpus is None else f"{cpus:g}"),
             "memory": self._by(
@@ -125,7 +125,7 @@ class LocalNodes(PlainNodes):
         if instance.network is None:
             found["network"] = "no limit"
         else:
-            rate = limits.network_bytes_per_s(self.hosts[node], "eth0")
+            rate = cgroups.network_bytes_per_s(self.hosts[node], "eth0")
             asked = format_rate(instance.network / self.spec.scale)
             found["network"] = self._by(
                 "network", asked, None if rate is None else format_rate(rate)
@@ -171,8 +171,8 @@ class LocalNodes(PlainNodes):
 
     def _in_force(self, disks: Sequence[NodeDisk], group: NodeGroup) -> dict[str, float]:
         journal = self.directory.journal()
-        numbers = [limits.disk_number(journal, group.path, disk.at) for disk in disks]
-        return _together([limits.disk(group, number) for number in numbers if number is not None])
+        numbers = [cgroups.disk_number(journal, group.path, disk.at) for disk in disks]
+        return _together([cgroups.disk(group, number) for number in numbers if number is not None])
 
     def _by(self, mechanism: str, asked: str, in_force: str | None) -> str:
         if in_force is None:
@@ -234,7 +234,7 @@ class LocalNodes(PlainNodes):
 
     def _capacity(self, node: str, group: NodeGroup) -> Capacity:
         """Limits of a node as they are in force: of all its disks for data together, not of its scratch."""
-        cpus = limits.cpus(group)
+        cpus = cgroups.cpus(group)
         disk = self._in_force(self._data_disks(node), group)
         network_rate = self.spec.instance_of(node).network
         is_shaped = network_rate is not None and "network" in self.mechanisms

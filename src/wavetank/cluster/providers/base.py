@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 from wavetank.cluster.counters import Counters
-from wavetank.cluster.examined import Examined
 from wavetank.cluster.host import Host
 from wavetank.cluster.managed import Service
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.needs import Examined, Needs
 from wavetank.cluster.spec import ClusterSpec
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from wavetank import native
 from wavetank.cluster.access import AROUND_BYTES, method_of
 from wavetank.cluster.combinations import reason_against
-from wavetank.cluster.guests import hypervisors, machines
+from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.guests.boot import boot, guest_of, wait_for
 from wavetank.cluster.guests.hypervisors import NAMES, Choice
 from wavetank.cluster.guests.nodes import MAP, GuestHost, GuestNodes, write_map
@@ -66,7 +66,7 @@ class VmProvider(Provider):
         if isinstance(choice, str):
             return None
         with contextlib.suppress(ProviderError):
-            return machines.machine(choice.hypervisor).modules()
+            return hypervisors.machine(choice.hypervisor).modules()
         return None
 
     def create(self, spec: ClusterSpec, *, leave: bool = False) -> GuestNodes:
@@ -88,7 +88,7 @@ class VmProvider(Provider):
 
     def _boot_all(self, spec: ClusterSpec, around: LocalNodes, choice: Choice) -> None:
         program = str(native.find(NODE_PROGRAM, "be the agent of guests"))
-        machine = machines.machine(choice.hypervisor)
+        machine = hypervisors.machine(choice.hypervisor)
         processes = read_map(Path(around.map_file))
 
         def start(name: str) -> None:

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.cluster.command_host import CommandHost, check_log_name, last_lines
-from wavetank.cluster.end_marked import END, PATIENT_TRIES
 from wavetank.cluster.host import Finished
+from wavetank.cluster.processes import END, PATIENT_TRIES
 from wavetank.errors import ClusterError, RemoteCommandError
 from wavetank.programs import SYSTEM_PATH
 

@@ -10,7 +10,7 @@ from wavetank.compare.comparison import Comparison
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.month import Month, month_of
 from wavetank.compare.tables.where import currency_of, of_all, where
-from wavetank.cost.hours import HOURS_PER_MONTH
+from wavetank.cost.prices import HOURS_PER_MONTH
 from wavetank.measure.statistics import Estimate
 from wavetank.tables.table import Amount, Cell, Column, Definition, Table
 

@@ -14,8 +14,7 @@ from wavetank.compare.words import place_words, three_digits
 from wavetank.cost.estimate import MEGABYTE
 from wavetank.measure.result import cache_words
 from wavetank.measure.statistics import Estimate, intervals_words
-from wavetank.tables.keys import distinct
-from wavetank.tables.table import Amount, Cell, Column, Definition, Table, estimated
+from wavetank.tables.table import Amount, Cell, Column, Definition, Table, distinct, estimated
 from wavetank.tables.words import DASH, few
 from wavetank.units import format_duration, format_rate
 

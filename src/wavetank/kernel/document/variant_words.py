@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.kernel.document.variant import ChangedPhase, CheckedFile, Variant
-from wavetank.tables.shapes import Fact, facts
-from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.table import Cell, Column, Definition, Fact, Table, facts
 from wavetank.tables.words import ranks_text
 from wavetank.units import format_size
 

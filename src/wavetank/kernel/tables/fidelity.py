@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wavetank.kernel.fidelity.rows import PhaseFidelity
-from wavetank.tables.shapes import sentences
-from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.table import Cell, Column, Definition, Table, sentences
 from wavetank.tables.words import id_range
 
 

@@ -10,8 +10,7 @@ from wavetank.model.document.name_shapes import name_shape, where_they_differ
 from wavetank.model.document.phase import Phase
 from wavetank.model.tables.phase_table import operations_text, sizes_text
 from wavetank.notes import texts
-from wavetank.tables.shapes import sentences
-from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.table import Cell, Column, Definition, Table, sentences
 from wavetank.units import format_size
 
 

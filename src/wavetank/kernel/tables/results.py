@@ -9,8 +9,7 @@ from statistics import median
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.results import totals
 from wavetank.kernel.results.result import CallRate, LatencySummary, PhaseResult, ReplayResult
-from wavetank.tables.shapes import facts
-from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.table import Cell, Column, Definition, Table, facts
 from wavetank.units import format_duration, format_size
 
 

@@ -22,8 +22,7 @@ from wavetank.model.scaling.functions.rank_functions import (
     same_for_all,
 )
 from wavetank.model.scaling.rank_group import FittedMember, FittedView, Found, Group, ranks_of
-from wavetank.model.scaling.scope_fit import FittedPhase, ScopeFitter
-from wavetank.model.scaling.shared_phase import Scope, sizes_alone
+from wavetank.model.scaling.scope_fit import FittedPhase, Scope, ScopeFitter, sizes_alone
 
 FunctionT = TypeVar("FunctionT", RankFunction, PiecesFunction)
 

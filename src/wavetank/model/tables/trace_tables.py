@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.tables.shapes import facts
-from wavetank.tables.table import Cell, Column, Definition, Table
+from wavetank.tables.table import Cell, Column, Definition, Table, facts
 from wavetank.tables.words import size_words
 from wavetank.trace.ops import DATA_KINDS, OPS
 from wavetank.trace.schema import Int64Array, Trace

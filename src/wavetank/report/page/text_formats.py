@@ -16,8 +16,7 @@ from wavetank.report.page.content import ApplicationPart, Page, make_page
 from wavetank.report.page.study_part import StudyPart
 from wavetank.tables import formats
 from wavetank.tables.formats import escaped, markdown_table
-from wavetank.tables.keys import repeated
-from wavetank.tables.table import Table
+from wavetank.tables.table import Table, repeated
 
 
 def markdown(campaign: Campaign) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from wavetank.report.gather import Campaign
-from wavetank.tables.keys import distinct
-from wavetank.tables.table import Cell, Column, Table, column_at, text
+from wavetank.tables.table import Cell, Column, Table, column_at, distinct, text
 from wavetank.tables.words import DASH
 
 MAX_COLUMNS = 8  # clusters side by side

@@ -9,7 +9,7 @@ import pytest
 
 from fake_host import FakeHost
 from wavetank.cluster.filesystems.base import Site
-from wavetank.cluster.filesystems.cephfs import client_options, clients, options
+from wavetank.cluster.filesystems.cephfs import clients, options
 from wavetank.cluster.filesystems.cephfs.driver import CephFS
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import FileSystemError
@@ -191,8 +191,8 @@ def test_guests_have_the_kernels_client_unless_ceph_fuse_is_asked_for(
 ) -> None:
     asked = in_guests(**file_system)
     assert CephFS().check(asked) == []
-    assert client_options.client_of(asked) == client
-    assert client_options.kernel_mount_words(asked) == words
+    assert options.client_of(asked) == client
+    assert options.kernel_mount_words(asked) == words
     in_conf = [name for name in conf(asked)["client"] if name in ("rsize", "wsync", "nocrc")]
     assert in_conf == []
     assert ("ceph-fuse" in CephFS().needs_of_clients(asked).programs) == (client != "kernel")

@@ -11,7 +11,7 @@ from wavetank.cluster.filesystems.base import Site
 from wavetank.cluster.filesystems.nfs import driver as nfs
 from wavetank.cluster.filesystems.nfs import kernel_server
 from wavetank.cluster.filesystems.nfs_export import nfs_mount
-from wavetank.cluster.filesystems.nfs_export.exports import (
+from wavetank.cluster.filesystems.nfs_export.ganesha import (
     Client,
     Export,
     export_block,

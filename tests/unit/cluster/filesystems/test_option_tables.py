@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wavetank.cluster.components import OptionValue
-from wavetank.cluster.filesystems.cephfs import client_options
+from wavetank.cluster.filesystems.cephfs import options
 from wavetank.cluster.filesystems.cephfs import options as cephfs
 from wavetank.cluster.filesystems.existing import driver as existing
 from wavetank.cluster.filesystems.glusterfs import options as glusterfs
@@ -17,7 +17,7 @@ from wavetank.cluster.filesystems.orangefs import config as orangefs
 
 NFS = {*ganesha.SERVER_OPTIONS, *ganesha.VALUES, *nfs_mount.KERNEL_OPTIONS, *nfs_mount.FUSE_OPTIONS}
 TABLES = [
-    cephfs.OPTIONS, cephfs.FUSE_MOUNT_OPTIONS, client_options.KERNEL_MOUNT_OPTIONS, existing.LUSTRE_OPTIONS, glusterfs.OPTIONS,
+    cephfs.OPTIONS, cephfs.FUSE_MOUNT_OPTIONS, options.KERNEL_MOUNT_OPTIONS, existing.LUSTRE_OPTIONS, glusterfs.OPTIONS,
     glusterfs.MOUNT_OPTIONS, lustre.OPTION_TABLE, lustre.MOUNT_OPTIONS, moosefs.OPTIONS, moosefs.MOUNT_OPTIONS,
     orangefs.OPTION_TABLE, orangefs.MOUNT_OPTIONS, ganesha.nfs_options(NFS),
 ]  # fmt: skip

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from wavetank.cluster.clouds.aws.account import Account, AnswerError
-from wavetank.cluster.clouds.aws.catalogue import differences
-from wavetank.cluster.clouds.aws.images import image_of
-from wavetank.cluster.clouds.aws.network import instance_types, zones_with_types
-from wavetank.cluster.clouds.aws.policies import identity_of
+from wavetank.cluster.clouds.aws.account import Account, AnswerError, Unknown
+from wavetank.cluster.clouds.aws.network import (
+    differences,
+    image_of,
+    instance_types,
+    zones_with_types,
+)
 from wavetank.cluster.clouds.aws.quotas import quotas
-from wavetank.cluster.clouds.aws.rights import to_change, to_look, to_make
-from wavetank.cluster.clouds.aws.unknown import Unknown
-from wavetank.cluster.examined import Examined
+from wavetank.cluster.clouds.aws.rights import identity_of, to_change, to_look, to_make
 from wavetank.cluster.instance_types import aws_instances, nearest
+from wavetank.cluster.needs import Examined
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 

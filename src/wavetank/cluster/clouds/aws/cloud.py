@@ -18,14 +18,18 @@ from typing import Any
 from wavetank.cluster.clouds.aws import found as tagged
 from wavetank.cluster.clouds.aws.account import Account, AnswerError
 from wavetank.cluster.clouds.aws.check import check
-from wavetank.cluster.clouds.aws.images import image_of
+from wavetank.cluster.clouds.aws.found import instances_request, tag_specifications
 from wavetank.cluster.clouds.aws.managed import ManagedFileSystems, wanted_of
-from wavetank.cluster.clouds.aws.network import subnets_by_zone, terms_of, zones_with_types
-from wavetank.cluster.clouds.aws.request import instances_request, tag_specifications
+from wavetank.cluster.clouds.aws.network import (
+    image_of,
+    subnets_by_zone,
+    terms_of,
+    zones_with_types,
+)
 from wavetank.cluster.clouds.cloud import SERVED, Key, Keys, Lease, Made, Removal, Wanted
 from wavetank.cluster.clouds.disks import data_volumes, on_own_disks
-from wavetank.cluster.clouds.roles import first_start, role_name, roles
-from wavetank.cluster.examined import Examined
+from wavetank.cluster.clouds.packages import first_start, role_name, roles
+from wavetank.cluster.needs import Examined
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 

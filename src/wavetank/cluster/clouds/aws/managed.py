@@ -13,8 +13,7 @@ from typing import Any
 
 from wavetank.cluster.clouds.aws.account import Account, AnswerError
 from wavetank.cluster.clouds.aws.found import utc
-from wavetank.cluster.clouds.cloud import TOKEN_TAG, Key, Lease, Made, Removal, Wanted
-from wavetank.cluster.clouds.tags import of_tags
+from wavetank.cluster.clouds.cloud import TOKEN_TAG, Key, Lease, Made, Removal, Wanted, of_tags
 from wavetank.cluster.components import AWS
 from wavetank.cluster.managed import (
     Service,

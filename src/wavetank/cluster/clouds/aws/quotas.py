@@ -12,9 +12,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from wavetank.cluster.clouds.aws.account import Account, AnswerError
+from wavetank.cluster.clouds.aws.account import Account, AnswerError, Unknown
 from wavetank.cluster.clouds.aws.found import instances
-from wavetank.cluster.clouds.aws.unknown import Unknown
 from wavetank.cluster.clouds.disks import ROOT_GB, Volume, data_volumes
 from wavetank.cluster.instance_types import aws_instances
 from wavetank.cluster.managed import fsx_capacity, fsx_deployment

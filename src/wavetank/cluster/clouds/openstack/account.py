@@ -14,8 +14,7 @@ import openstack.exceptions as sdk
 from keystoneauth1 import exceptions as broken
 from requests.exceptions import RequestException
 
-from wavetank.cluster.clouds.cloud import RefusedError
-from wavetank.cluster.clouds.logs import keep_unlogged
+from wavetank.cluster.clouds.cloud import RefusedError, keep_unlogged
 from wavetank.errors import ProviderError
 
 # What they log of a call for debugging has tokens in its headers, and at 'up' the host key in its body.

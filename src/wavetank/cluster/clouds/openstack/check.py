@@ -22,7 +22,7 @@ from wavetank.cluster.clouds.openstack.shares import (
     share_network_of,
     share_type_of,
 )
-from wavetank.cluster.examined import Examined
+from wavetank.cluster.needs import Examined
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 from wavetank.units import GIB

@@ -25,15 +25,15 @@ from wavetank.cluster.clouds.openstack import found as there
 from wavetank.cluster.clouds.openstack import shares
 from wavetank.cluster.clouds.openstack.account import Account, AnswerError
 from wavetank.cluster.clouds.openstack.check import check
-from wavetank.cluster.clouds.openstack.network import Network
 from wavetank.cluster.clouds.openstack.offers import (
+    Network,
     flavor_of,
     image_of,
     terms_of,
     zones_of,
 )
-from wavetank.cluster.clouds.roles import first_start, role_name, roles
-from wavetank.cluster.examined import Examined
+from wavetank.cluster.clouds.packages import first_start, role_name, roles
+from wavetank.cluster.needs import Examined
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from wavetank.cluster.clouds.cloud import PREFIX, TOKEN_TAG, Key, Lease, Made
+from wavetank.cluster.clouds.cloud import LABEL, PREFIX, TOKEN_TAG, Key, Lease, Made, of_tags
 from wavetank.cluster.clouds.disks import CINDER, Volume
 from wavetank.cluster.clouds.openstack.account import Account
-from wavetank.cluster.clouds.tags import LABEL, of_tags
 
 # Nova's states in the engine's words; what is not here stays as Nova calls it.
 STATES = {"ACTIVE": "running", "BUILD": "pending", "SHUTOFF": "stopped", "ERROR": "error"}

@@ -13,8 +13,12 @@ from wavetank.cluster.filesystems.base import (
     mount_line,
     unmount_from,
 )
-from wavetank.cluster.filesystems.cephfs.client_options import client_of, kernel_mount_words
-from wavetank.cluster.filesystems.cephfs.options import CONFIGURATION, STATE
+from wavetank.cluster.filesystems.cephfs.options import (
+    CONFIGURATION,
+    STATE,
+    client_of,
+    kernel_mount_words,
+)
 from wavetank.cluster.host import Host, on_all
 from wavetank.errors import ClusterError, FileSystemError, RemoteCommandError
 

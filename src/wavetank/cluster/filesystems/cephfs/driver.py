@@ -21,9 +21,8 @@ from wavetank.cluster.filesystems.base import (
     write_content,
 )
 from wavetank.cluster.filesystems.cephfs import clients, options
-from wavetank.cluster.filesystems.cephfs.client_options import client_of
 from wavetank.cluster.filesystems.cephfs.daemons import FILE_SYSTEM, Daemons
-from wavetank.cluster.filesystems.cephfs.options import CONFIGURATION, STATE, Layout
+from wavetank.cluster.filesystems.cephfs.options import CONFIGURATION, STATE, Layout, client_of
 from wavetank.cluster.filesystems.facts import METHODS, Facts, TriedLayout
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs

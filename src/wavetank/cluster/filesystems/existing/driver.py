@@ -18,7 +18,7 @@ from wavetank.cluster.filesystems.base import (
     write_content,
 )
 from wavetank.cluster.filesystems.facts import Facts
-from wavetank.cluster.filesystems.lustre_client import locks, stripes
+from wavetank.cluster.filesystems.lustre_client import stripes
 from wavetank.cluster.filesystems.options import Table, Value, option_problems
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.spec import ClusterSpec
@@ -122,7 +122,7 @@ class Existing(FileSystemDriver):
         """Release the locks of Lustre's clients, and all that they cache under these; servers of a site keep their caches."""
         if _type(site.clients[0], self.mount_path(site)) != LUSTRE:
             return "caches of its servers stay"
-        said = on_all(site.clients, locks.give_back)
+        said = on_all(site.clients, stripes.give_back)
         return "; ".join([*said, "caches of its servers stay"])
 
     def health(self, site: Site) -> list[str]:

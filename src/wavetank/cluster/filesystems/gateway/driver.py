@@ -17,7 +17,7 @@ from wavetank.cluster.filesystems.base import (
 )
 from wavetank.cluster.filesystems.facts import METHODS, Facts
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
-from wavetank.cluster.filesystems.nfs_export.exports import Export
+from wavetank.cluster.filesystems.nfs_export.ganesha import Export
 from wavetank.cluster.filesystems.options import option_problems
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs

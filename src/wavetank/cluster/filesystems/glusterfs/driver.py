@@ -19,7 +19,6 @@ from wavetank.cluster.filesystems.base import (
 )
 from wavetank.cluster.filesystems.facts import METHODS, Facts, TriedLayout
 from wavetank.cluster.filesystems.glusterfs import options
-from wavetank.cluster.filesystems.glusterfs.bricks import brick_paths, bricks_of
 from wavetank.cluster.filesystems.glusterfs.daemons import (
     VOLUME,
     client_command_lines,
@@ -31,7 +30,7 @@ from wavetank.cluster.filesystems.glusterfs.daemons import (
     unreached_bricks,
 )
 from wavetank.cluster.filesystems.glusterfs.placement import Placer
-from wavetank.cluster.filesystems.glusterfs.volume import Volume
+from wavetank.cluster.filesystems.glusterfs.volume import Volume, brick_paths, bricks_of
 from wavetank.cluster.filesystems.options import all_option_problems
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from wavetank.cluster.filesystems.base import Site, write_content
-from wavetank.cluster.filesystems.glusterfs.bricks import Brick, bricks_of
+from wavetank.cluster.filesystems.glusterfs.volume import Brick, bricks_of
 from wavetank.cluster.host import on_all
 from wavetank.errors import FileSystemError, RemoteCommandError
 from wavetank.units import format_size

@@ -8,7 +8,7 @@ import time
 from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site, mount_findings, mount_line
 from wavetank.cluster.filesystems.lustre import lnet, options, servers
 from wavetank.cluster.filesystems.lustre.targets import fsname, targets
-from wavetank.cluster.filesystems.lustre_client import locks, stripes
+from wavetank.cluster.filesystems.lustre_client import stripes
 from wavetank.cluster.host import Host
 from wavetank.errors import FileSystemError, RemoteCommandError
 
@@ -53,7 +53,7 @@ def unmount(client: Host, site: Site) -> None:
     """
     at = site.spec.file_system.mount
     if mount_line(client, at) is not None:
-        locks.give_back(client, fsname(site.spec))
+        stripes.give_back(client, fsname(site.spec))
         client.run(["umount", "--", at], timeout_s=UNMOUNT_TIMEOUT_S)
 
 

@@ -1,4 +1,4 @@
-"""Stripes of Lustre by ``lfs``: set for directories and new files, read back from both.
+"""Stripes of Lustre by ``lfs``, set for directories and new files and read back, and the locks of clients, under which they cache.
 
 An OST is what holds data; a file is spread over ``count`` of them in blocks of ``size`` bytes.
 """
@@ -10,8 +10,30 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from wavetank.cluster.filesystems.base import unheard, write_content
-from wavetank.cluster.host import Host
-from wavetank.errors import FileSystemError
+from wavetank.cluster.host import NOT_EMPTIED, Host
+from wavetank.errors import FileSystemError, RemoteCommandError
+
+TIMEOUT_S = 120.0  # dirty pages are written first
+
+
+def give_back(host: Host, fsname: str = "*") -> str:
+    """Release the locks of a client; takes root. Says how it went.
+
+    Namespaces of clients are ``FSNAME-OST0000-osc-ffff...`` and ``FSNAME-MDT0000-mdc-ffff...``; those of servers on the same host begin
+    with ``filter-`` and ``mdt-`` (Lustre 2.15.5, ldlm/ldlm_resource.c), and are left alone.
+
+    Args:
+        host: the client.
+        fsname: of one file system; "*" of all.
+    """
+    try:
+        for kind in ("mdc", "osc"):
+            name = f"ldlm.namespaces.{fsname}-*-{kind}-*.lru_size=clear"
+            host.run(["lctl", "set_param", "-n", name], timeout_s=TIMEOUT_S)
+    except RemoteCommandError as error:
+        return f"{host.name}: caches of Lustre {NOT_EMPTIED} ({error.stderr_tail or error})"
+    return f"{host.name}: locks of Lustre given back"
+
 
 ALL = -1  # lfs-setstripe(1): a stripe on every OST
 SMALLEST_BYTES = 64 * 2**10  # lfs-setstripe(1): sizes are multiples of it

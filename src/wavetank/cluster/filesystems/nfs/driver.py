@@ -17,8 +17,7 @@ from wavetank.cluster.filesystems.base import (
 from wavetank.cluster.filesystems.facts import METHODS, Facts, TriedLayout
 from wavetank.cluster.filesystems.nfs import kernel_server
 from wavetank.cluster.filesystems.nfs_export import ganesha, nfs_mount
-from wavetank.cluster.filesystems.nfs_export.exports import Client, Export
-from wavetank.cluster.filesystems.nfs_export.ganesha import NFS_PORT
+from wavetank.cluster.filesystems.nfs_export.ganesha import NFS_PORT, Client, Export
 from wavetank.cluster.filesystems.options import all_option_problems
 from wavetank.cluster.host import Host, on_all
 from wavetank.cluster.needs import Needs

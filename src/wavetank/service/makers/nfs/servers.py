@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 
 from wavetank.cluster.filesystems.nfs_export import ganesha
-from wavetank.cluster.filesystems.nfs_export.exports import Client, Export
+from wavetank.cluster.filesystems.nfs_export.ganesha import Client, Export
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
 from wavetank.service.core.nfs_export import NfsExport
