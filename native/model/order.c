@@ -1,229 +1,226 @@
-/* Orders: numbers of one to eight bytes, one for each operation, looked at once. They stay as narrow as they
- * come, mostly one byte, since an irregular order has a number for each operation up to the model. Passes are
- * compiled for each of the usual widths, so that their loops do not ask for it. */
-#define _GNU_SOURCE /* memmem */
-#include "model.h"
+/* Orders in their normal form: an array of (symbol, count), with loops where they pay.
+ *
+ * Symbols are pushed onto a stack one by one, as the tracer does with rows (fold_loops.c). Equal neighbours are one entry. When the
+ * entry on top is complete, the entries above a loop may be one more repetition of it; or what lies on top may be the last repetition
+ * of a new loop, the shortest first. A loop is made when it saves PAYS entries: fewer come by chance where there is no order. What is
+ * left then of a sequence or a body, if it is SHORT, is folded again, and any loop pays there: it is for people to read. So the result
+ * is a function of the sequence alone, and a sequence without repetitions costs a few comparisons an entry. A loop's body is kept once: equal loops have equal numbers, at all
+ * levels and over all ranks. */
+#include "columns.h"
 
+#include <stdbool.h>
 #include <string.h>
 
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
+enum { PAYS = 8, SHORT = 256, NEAR = 16, OPEN = 16 };
 
-ALWAYS_INLINE uint32_t number_at(const void *order, int64_t i, int width) {
-    return width == 1   ? ((const uint8_t *)order)[i]
-           : width == 2 ? ((const uint16_t *)order)[i]
-           : width == 4 ? ((const uint32_t *)order)[i]
-                        : (uint32_t)((const uint64_t *)order)[i];
+struct entry {
+    i64 id;    /* symbol; from n_symbols on a body */
+    i64 times;
+    i64 extra; /* operations that a contracted loop left out before or in it, see layout.c */
+};
+struct body {
+    i64 start, n, weight, next; /* entries; operations of one repetition; next of equal hash, + 1 */
+};
+struct orders { /* sequences of (symbol, count), one for each rank */
+    i64 n_symbols, n_sequences;
+    const i64 *first; /* of each sequence, and the end */
+    const int32_t *symbol;
+    const i64 *count, *extra; /* extra NULL: nothing is left out */
+};
+struct folded {
+    i64 n_entries, n_bodies, n_kept, status; /* status: 0, or one of the two below */
+    struct entry *entries, *kept;            /* of sequences; of bodies */
+    struct body *bodies;
+};
+enum { NO_MEMORY = 1, NO_LOOP = 2 }; /* NO_LOOP: what was left out fits no loop */
+
+static _Thread_local struct {
+    i64 pays, n_symbols, n_bodies, room, n_kept, kept_room, n, stack_room, n_roots, roots_room;
+    struct body *bodies;
+    struct entry *kept; /* entries of all bodies */
+    struct entry *stack, *roots;
+    i64 *loops, n_loops, loops_room; /* places of loops on the stack */
+    i64 *buckets, *seen;             /* first body by hash; where three entries were on top, + 1 */
+    i64 n_buckets, seen_mask;
+    jmp_buf failed;
+} o;
+
+static void *made(i64 n, size_t size) {
+    void *at = calloc((size_t)n, size);
+    if (at == NULL) longjmp(o.failed, NO_MEMORY);
+    return at;
+}
+static inline uint64_t mix(uint64_t h, uint64_t v) {
+    h = (h ^ v) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+static inline bool same(const struct entry *a, const struct entry *b) {
+    return a->id == b->id && a->times == b->times;
+}
+static bool equal(const struct entry *a, const struct entry *b, i64 n) { /* from the last one back */
+    while (n-- > 0)
+        if (!same(a + n, b + n)) return false;
+    return true;
+}
+static i64 weight(const struct entry *e, i64 n) {
+    i64 sum = 0;
+    for (i64 i = 0; i < n; i++) sum += e[i].times * (e[i].id < o.n_symbols ? 1 : o.bodies[e[i].id - o.n_symbols].weight);
+    return sum;
 }
 
-ALWAYS_INLINE void put_number(void *order, int64_t i, int width, uint32_t number) {
-    if (width == 1) {
-        ((uint8_t *)order)[i] = (uint8_t)number;
-    } else if (width == 2) {
-        ((uint16_t *)order)[i] = (uint16_t)number;
-    } else {
-        ((uint32_t *)order)[i] = number;
-    }
+static i64 intern(const struct entry *e, i64 n) {
+    uint64_t h = (uint64_t)n;
+    for (i64 i = 0; i < n; i++) h = mix(mix(h, (uint64_t)e[i].id), (uint64_t)e[i].times);
+    i64 *bucket = &o.buckets[(i64)(h >> 40) & (o.n_buckets - 1)];
+    for (i64 b = *bucket - 1; b >= 0; b = o.bodies[b].next - 1)
+        if (o.bodies[b].n == n && equal(&o.kept[o.bodies[b].start], e, n)) return o.n_symbols + b;
+    o.bodies = grown(o.bodies, o.n_bodies, &o.room, sizeof *o.bodies, o.failed);
+    o.kept = grown(o.kept, o.n_kept + n - 1, &o.kept_room, sizeof *o.kept, o.failed);
+    memcpy(&o.kept[o.n_kept], e, (size_t)n * sizeof *e);
+    o.bodies[o.n_bodies] = (struct body){o.n_kept, n, weight(e, n), *bucket};
+    o.n_kept += n;
+    *bucket = ++o.n_bodies;
+    return o.n_symbols + o.n_bodies - 1;
 }
 
-/* Calls `pass` with its widths as constants, so that each is compiled on its own. */
-#define OF_WIDTHS(pass, in, out, ...)                                                                        \
-    switch ((in)*16 + (out)) {                                                                               \
-    case 0x11:                                                                                               \
-        return pass(1, 1, __VA_ARGS__);                                                                      \
-    case 0x12:                                                                                               \
-        return pass(1, 2, __VA_ARGS__);                                                                      \
-    case 0x14:                                                                                               \
-        return pass(1, 4, __VA_ARGS__);                                                                      \
-    default:                                                                                                 \
-        return pass((in), (out), __VA_ARGS__);                                                               \
-    }
-
-/* --- steps --- */
-
-/* A number for `count` operations of one symbol, a new one if there is none; or WT_NO_ROOM. */
-static int64_t number_of(struct wt_steps *s, uint32_t symbol, int64_t count) {
-    uint64_t mask = (uint64_t)s->n_slots - 1;
-    uint64_t key = ((uint64_t)symbol << 32) |
-                   (uint64_t)count; /* counts are below 2^32: so are rows of an interleaving */
-    uint64_t slot = (key * 0x9E3779B97F4A7C15u >> 24) & mask;
-    while (s->slots[slot] && s->slots[slot] != key) {
-        slot = (slot + 1) & mask;
-    }
-    if (!s->slots[slot]) {
-        if (s->n_different >= s->n_slots / 2) {
-            return WT_NO_ROOM;
-        }
-        s->slots[slot] = key;
-        s->number[slot] = (int32_t)(s->base + s->n_different);
-        s->symbol[s->n_different] = symbol;
-        s->times[s->n_different++] = count;
-    }
-    if (count < WT_FEW) {
-        s->few[count * s->n_symbols + symbol] = s->number[slot] + 1;
-    }
-    return s->number[slot];
+static void keep(i64 n) { /* of the stack */
+    o.n = n;
+    while (o.n_loops > 0 && o.loops[o.n_loops - 1] >= n) o.n_loops--;
 }
 
-static int64_t most_of(int width) {
-    return width == 4 ? INT32_MAX : (INT64_C(1) << (8 * width)) - 1;
-}
-
-/* Where every number has a symbol: a step is written at each operation and counts where the symbol changes,
- * so that there is nothing to foretell. */
-ALWAYS_INLINE int64_t join_all(int in, int out, const void *order, int64_t n, struct wt_steps *s) {
-    const uint32_t *restrict symbol_of = s->symbol_of;
-    const int64_t n_symbols = s->n_symbols, most = most_of(out);
-    int64_t made = 0, begin = 0;
-    uint32_t before = symbol_of[number_at(order, 0, in)];
-    for (int64_t i = 1; i <= n; i++) {
-        uint32_t next = i < n ? symbol_of[number_at(order, i, in)] : 0;
-        bool ends = next != before;
-        int64_t count = i - begin;
-        int64_t number = s->few[(count < WT_FEW ? count : 0) * n_symbols + before] - 1;
-        if (ends && number < 0) {
-            number = number_of(s, before, count);
-            if (number < 0) {
-                return WT_NO_ROOM;
-            }
-            if (number > most) {
-                return WT_TOO_NARROW;
-            }
-        }
-        put_number(s->steps, made, out, (uint32_t)number);
-        made += ends;
-        begin = ends ? i : begin;
-        before = next;
+/* The entries on top are one more repetition of a loop right below them. */
+static bool extend(void) {
+    for (i64 k = o.n_loops - 1; k >= 0 && k >= o.n_loops - OPEN; k--) {
+        i64 pos = o.loops[k];
+        struct entry *loop = &o.stack[pos];
+        const struct body *body = &o.bodies[loop->id - o.n_symbols];
+        if (body->n != o.n - 1 - pos || !equal(loop + 1, &o.kept[body->start], body->n)) continue;
+        i64 extra = 0;
+        for (i64 i = 1; i <= body->n; i++) extra += loop[i].extra;
+        if (extra % body->weight != 0) return false;
+        loop->times += 1 + extra / body->weight;
+        keep(pos + 1);
+        return true;
     }
-    return made;
+    return false;
 }
 
-ALWAYS_INLINE int64_t join_some(int in, int out, const void *order, int64_t n, struct wt_steps *s) {
-    int64_t made = 0, most = most_of(out);
-    for (int64_t i = 0; i < n;) {
-        uint32_t what = s->symbol_of[number_at(order, i, in)];
-        int64_t count = 0;
-        if (!what) {
-            i++;
-            continue;
-        }
-        for (; i < n; i++) {
-            uint32_t next = s->symbol_of[number_at(order, i, in)];
-            if (next && next != what) {
-                break;
-            }
-            count += next != 0;
-        }
-        int64_t number = number_of(s, what, count);
-        if (number < 0) {
-            return WT_NO_ROOM;
-        }
-        if (number > most) {
-            return WT_TOO_NARROW;
-        }
-        put_number(s->steps, made++, out, (uint32_t)number);
-    }
-    return made;
+static bool create(i64 p) { /* a loop of the p entries on top, if it pays */
+    i64 times = 1 + (o.pays + p - 1) / p, n = times * p;
+    if (n > o.n) return false;
+    struct entry *low = &o.stack[o.n - n];
+    if (!equal(low, low + p, n - p)) return false;
+    i64 extra = 0; /* is of a loop around this one: its own gap comes later */
+    for (i64 i = 0; i < n; i++) extra += low[i].extra;
+    low[0] = (struct entry){intern(low, p), times, extra};
+    keep(o.n - n);
+    o.loops = grown(o.loops, o.n_loops, &o.loops_room, sizeof *o.loops, o.failed);
+    o.loops[o.n_loops++] = o.n++;
+    return true;
 }
 
-int64_t wt_join_steps(const void *order, int64_t n, int width, bool all, struct wt_steps *steps) {
-    steps->n_different = 0;
-    if (!n) {
-        return 0;
-    }
-    if (!all) {
-        OF_WIDTHS(join_some, width, steps->width, order, n, steps)
-    }
-    OF_WIDTHS(join_all, width, steps->width, order, n, steps)
+static bool find(void) {
+    const struct entry *top = &o.stack[o.n - 1];
+    for (i64 p = 2; p <= NEAR && p < o.n; p++)
+        if (same(top, top - p) && create(p)) return true;
+    if (o.n < 3) return false;
+    uint64_t h = 0;
+    for (i64 i = 0; i < 3; i++) h = mix(mix(h, (uint64_t)top[-i].id), (uint64_t)top[-i].times);
+    i64 *place = &o.seen[(i64)(h >> 24) & o.seen_mask], before = *place - 1;
+    *place = o.n;
+    i64 p = o.n - 1 - before;
+    return before >= 0 && p > NEAR && create(p);
 }
 
-/* --- substreams of several symbols --- */
-
-ALWAYS_INLINE int64_t lay_symbols(int in, int out, const void *order, int64_t n, const uint32_t *symbol,
-                                  const int64_t *length, int64_t *run, int64_t *left, void *to) {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t substream = number_at(order, i, in);
-        while (left[substream] == 0) {
-            left[substream] = length[++run[substream]];
-        }
-        left[substream]--;
-        put_number(to, i, out, symbol[run[substream]]);
-    }
-    return n;
+/* Symbol that a loop goes on with. */
+static i64 first_symbol(i64 id) {
+    while (id >= o.n_symbols) id = o.kept[o.bodies[id - o.n_symbols].start].id;
+    return id;
 }
 
-int64_t wt_lay_symbols(const void *order, int64_t n, int width, const uint32_t *symbol, const int64_t *length,
-                       int64_t *run, int64_t *left, void *to, int to_width){
-    OF_WIDTHS(lay_symbols, width, to_width, order, n, symbol, length, run, left, to)}
-
-/* --- numbers --- */
-
-int64_t wt_find(const void *numbers, int64_t low, int64_t high, int width, int64_t at, int64_t n) {
-    const char *text = numbers, *head = text + at * width, *end = text + high * width;
-    for (const char *from = text + low * width; from < end;) {
-        const char *found = memmem(from, (size_t)(end - from), head, (size_t)(n * width));
-        if (!found) {
-            return -1;
-        }
-        if ((found - text) % width == 0) {
-            return (found - text) / width;
-        }
-        from = found + 1;
-    }
-    return -1;
+static void settle(i64 next) {
+    while (o.n > 1 && !(o.stack[o.n - 1].id >= o.n_symbols && first_symbol(o.stack[o.n - 1].id) == next))
+        if (!extend() && !find()) break;
 }
 
-ALWAYS_INLINE int64_t translate(int in, int out, const void *numbers, int64_t n, const uint32_t *to,
-                                void *result) {
-    for (int64_t i = 0; i < n; i++) {
-        put_number(result, i, out, to[number_at(numbers, i, in)]);
-    }
-    return n;
+static void begin(i64 n, i64 pays) {
+    i64 size = 64;
+    while (size < n && size < 1 << 15) size *= 2;
+    free(o.seen);
+    o.seen = NULL;
+    o.seen = made(size, sizeof(i64));
+    o.seen_mask = size - 1;
+    o.n = o.n_loops = 0;
+    o.pays = pays;
 }
 
-int64_t wt_translate(const void *numbers, int64_t n, int width, const uint32_t *to, void *result,
-                     int result_width) {
-    OF_WIDTHS(translate, width, result_width, numbers, n, to, result)
-}
-
-enum { TALLIES = 4 }; /* neighbours are often the same: one sum would wait for the one before it */
-
-void wt_tally(const void *numbers, int64_t n, int width, int64_t *counts, int64_t n_counts) {
-    if (width != 1) {
-        for (int64_t i = 0; i < n; i++) {
-            counts[number_at(numbers, i, width)]++;
-        }
+static void push(struct entry e) {
+    struct entry *top = o.n ? &o.stack[o.n - 1] : NULL;
+    if (top && top->id == e.id) {
+        top->times += e.times;
+        top->extra += e.extra;
         return;
     }
-    uint32_t part[TALLIES][256];
-    const uint8_t *bytes = numbers;
-    for (int64_t low = 0; low < n; low += INT64_C(1) << 30) {
-        int64_t high = n - low < INT64_C(1) << 30 ? n : low + (INT64_C(1) << 30), i = low;
-        memset(part, 0, sizeof part);
-        for (; i + TALLIES <= high; i += TALLIES) {
-            for (int k = 0; k < TALLIES; k++) {
-                part[k][bytes[i + k]]++;
-            }
+    if (top) settle(first_symbol(e.id));
+    o.stack = grown(o.stack, o.n, &o.stack_room, sizeof *o.stack, o.failed);
+    o.stack[o.n++] = e;
+}
+
+/* The entries in the room for them, folded again if they are few; how many there are. */
+static i64 again(struct entry *entries, i64 n) {
+    struct entry few[SHORT];
+    if (n > SHORT) return n;
+    memcpy(few, entries, (size_t)n * sizeof *few);
+    begin(n, 1);
+    for (i64 i = 0; i < n; i++) push((struct entry){few[i].id, few[i].times, 0});
+    if (o.n) settle(-1);
+    return o.n;
+}
+
+static void all(const struct orders *in, i64 *root) {
+    i64 n = in->first[in->n_sequences];
+    o.n_symbols = in->n_symbols;
+    o.n_buckets = 1 << 8;
+    while (o.n_buckets < n / 8 && o.n_buckets < 1 << 20) o.n_buckets *= 2;
+    o.buckets = made(o.n_buckets, sizeof(i64));
+    for (i64 s = 0; s < in->n_sequences; s++) {
+        i64 a = in->first[s], z = in->first[s + 1];
+        begin(z - a, PAYS);
+        for (i64 i = a; i < z; i++) push((struct entry){in->symbol[i], in->count[i], in->extra ? in->extra[i] : 0});
+        if (o.n) settle(-1);
+        for (i64 i = 0; i < o.n; i++)
+            if (o.stack[i].extra) longjmp(o.failed, NO_LOOP);
+        again(o.stack, o.n);
+        root[s] = o.n_roots;
+        for (i64 i = 0; i < o.n; i++) {
+            o.roots = grown(o.roots, o.n_roots, &o.roots_room, sizeof *o.roots, o.failed);
+            o.roots[o.n_roots++] = o.stack[i];
         }
-        for (; i < high; i++) {
-            part[0][bytes[i]]++;
-        }
-        for (int64_t number = 0; number < 256 && number < n_counts; number++) {
-            for (int k = 0; k < TALLIES; k++) {
-                counts[number] += part[k][number];
-            }
-        }
+    }
+    root[in->n_sequences] = o.n_roots;
+    for (i64 b = 0; b < o.n_bodies; b++) { /* also those that are made here, in which nothing more is found */
+        i64 left = again(o.kept + o.bodies[b].start, o.bodies[b].n);
+        if (left == o.bodies[b].n) continue;
+        memcpy(o.kept + o.bodies[b].start, o.stack, (size_t)left * sizeof *o.stack);
+        o.bodies[b].n = left;
     }
 }
 
-int64_t wt_first_come(const void *numbers, int64_t n, int width, uint8_t *seen, int64_t n_different,
-                      int64_t *different) {
-    int64_t found = 0;
-    for (int64_t i = 0; i < n && found < n_different; i++) {
-        uint32_t number = number_at(numbers, i, width);
-        if (!seen[number]) {
-            seen[number] = 1;
-            different[found++] = number;
-        }
+/* Folds all sequences. root[s]: where in the entries sequence s begins, and the end. What `found` has is to be freed by wt_free. */
+WT_EXPORT void wt_fold_orders(const struct orders *in, i64 *root, struct folded *found) {
+    memset(&o, 0, sizeof o);
+    int status = setjmp(o.failed);
+    if (status == 0) all(in, root);
+    free(o.stack);
+    free(o.loops);
+    free(o.buckets);
+    free(o.seen);
+    if (status) {
+        free(o.roots);
+        free(o.kept);
+        free(o.bodies);
+        *found = (struct folded){.status = status};
+    } else {
+        *found = (struct folded){o.n_roots, o.n_bodies, o.n_kept, 0, o.roots, o.kept, o.bodies};
     }
-    return found;
 }

@@ -17,13 +17,12 @@ from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.results.io_time import Spans, call_rates, io_time
 from wavetank.kernel.results.result import IoTime, PhaseResult, RankPhaseResult, ReplayResult
 from wavetank.model.comparison.counterparts import same_phases
-from wavetank.model.compression.folded_table import Folded, as_folded
 from wavetank.model.document.metadata import call_name
 from wavetank.model.document.model import Model
 from wavetank.model.document.phase import Phase
-from wavetank.model.events.rows import inside_calls
+from wavetank.model.events.mpi_calls import inside_calls
 from wavetank.trace.ops import DATA_KINDS, OPS, codes_where
-from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array, Level, OpKind, Trace
+from wavetank.trace.schema import UNKNOWN, BoolArray, FoldTable, Int64Array, Level, OpKind, Trace
 from wavetank.units import format_size
 
 SMALLEST_SHARE = 0.01
@@ -150,12 +149,12 @@ def result_of(
     return result, doubts
 
 
-def _calls(trace: Trace) -> tuple[Folded, Int64Array, Int64Array]:
+def _calls(trace: Trace) -> tuple[FoldTable, Int64Array, Int64Array]:
     """Rows, their levels, and what of the application's own I/O each is: a number of a kind, or -1.
 
     What the MPI library does inside of an MPI-IO call is no call of the application.
     """
-    table = as_folded(trace.folds)
+    table = trace.folds
     levels = np.zeros(256, dtype=np.uint8)
     kinds = np.full(256, _METADATA, dtype=np.int64)
     for code, op in OPS.items():
@@ -169,12 +168,12 @@ def _calls(trace: Trace) -> tuple[Folded, Int64Array, Int64Array]:
     kind = np.where(moves[table.op] & (table.moved <= 0), _METADATA, kind)
     completes = codes_where(lambda op: op.name in _COMPLETING)
     kind = np.where((table.file < 0) & ~completes[table.op], -1, kind)
-    kind[inside_calls(table, level) >= 0] = -1
+    kind[inside_calls(table) >= 0] = -1
     return table, level.astype(np.int64), kind
 
 
 def _spans(
-    table: Folded, kinds: Int64Array, ran: Ran
+    table: FoldTable, kinds: Int64Array, ran: Ran
 ) -> tuple[list[Spans], list[dict[str, tuple[str, int]]]]:
     """Of each rank its spans, as the replay tells them, and the calls that move no data by their number."""
     numbers: dict[str, int] = {}
@@ -206,7 +205,7 @@ def _spans(
     return spans, told
 
 
-def _call(trace: Trace, table: Folded, row: int) -> str | None:
+def _call(trace: Trace, table: FoldTable, row: int) -> str | None:
     """The kind of a call that moves no data, as the replay tells its number; None where it tells none."""
     name, given = OPS[int(table.op[row])].name, int(table.given[row])
     if table.details.new_name[given]:  # the second row of one call
@@ -229,7 +228,7 @@ def _with_flush(io: IoTime, flush_s: float) -> IoTime:
     )
 
 
-def _not_flushed(table: Folded, level: Int64Array, kinds: Int64Array) -> int:
+def _not_flushed(table: FoldTable, level: Int64Array, kinds: Int64Array) -> int:
     """Bytes of files that a rank wrote and did not flush afterwards: at most so many are in caches at the end."""
     writes = codes_where(lambda op: op.kind == OpKind.WRITE)
     left: dict[tuple[int, int], int] = defaultdict(int)
@@ -262,7 +261,7 @@ def _differences(model: Model, kernel: Kernel) -> list[str]:
 
 
 def _phases(
-    ran: Ran, kernel: Kernel, table: Folded, kinds: Int64Array
+    ran: Ran, kernel: Kernel, table: FoldTable, kinds: Int64Array
 ) -> tuple[list[PhaseResult], list[str]]:
     """The kernel's phases as the application went through them, and a sentence where it had no such phases."""
     theirs = same_phases(kernel.phases, ran.model.phases)
@@ -283,7 +282,7 @@ def _phases(
     ]
 
 
-def _phase(ran: Ran, ph_id: int, phase: Phase, table: Folded, kinds: Int64Array) -> PhaseResult:
+def _phase(ran: Ran, ph_id: int, phase: Phase, table: FoldTable, kinds: Int64Array) -> PhaseResult:
     """A phase's time is that in which one of its ranks was at one of its calls: between them the application computes."""
     start_s, end_s, io_s = phase.start_s or 0.0, phase.end_s or 0.0, phase.io_time_s or 0.0
     path = next(file.file_name for file in ran.model.files if file.file_id == phase.file_id)
@@ -320,7 +319,9 @@ def _phase(ran: Ran, ph_id: int, phase: Phase, table: Folded, kinds: Int64Array)
     )
 
 
-def _rows_of(trace: Trace, phase: Phase, path: str, table: Folded, kinds: Int64Array) -> BoolArray:
+def _rows_of(
+    trace: Trace, phase: Phase, path: str, table: FoldTable, kinds: Int64Array
+) -> BoolArray:
     """Data calls of the phase's ranks on its file, of its calls and within its time."""
     names = {member.iop_type for member in phase.pattern}
     level = Level.MPIIO if phase.level == "mpiio" else Level.POSIX
@@ -341,7 +342,7 @@ def _rows_of(trace: Trace, phase: Phase, path: str, table: Folded, kinds: Int64A
     return rows
 
 
-def _plain(table: Folded, kinds: Int64Array, rows: Int64Array) -> Iterator[list[int]]:
+def _plain(table: FoldTable, kinds: Int64Array, rows: Int64Array) -> Iterator[list[int]]:
     last = 0
     for _, _, start, end, busy in _timed(table, kinds, rows):
         if end > start:
@@ -350,7 +351,7 @@ def _plain(table: Folded, kinds: Int64Array, rows: Int64Array) -> Iterator[list[
 
 
 def _timed(
-    table: Folded, kinds: Int64Array, rows: Int64Array
+    table: FoldTable, kinds: Int64Array, rows: Int64Array
 ) -> Iterator[tuple[int, int, int, int, int]]:
     """Of each row, by its start: its number, its kind, start, end, and time at calls, ns."""
     rows = rows[np.argsort(table.start_ns[rows], kind="stable")]

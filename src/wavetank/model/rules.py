@@ -9,14 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
-import numpy as np
-import numpy.typing as npt
-
 from wavetank.errors import ModelError, UsageError
 from wavetank.model.document.model import Boundaries
 from wavetank.model.document.thresholds import DEFAULT_THRESHOLDS, Thresholds
-from wavetank.model.work_limits import WorkLimits
-from wavetank.trace.schema import LEVEL_NAMES, BoolArray, Level
+from wavetank.trace.schema import LEVEL_NAMES, Level
 
 LEVELS = {LEVEL_NAMES[level]: level for level in (Level.POSIX, Level.MPIIO)}
 LEVEL_SETS = {"none": (), "posix": ("posix",), "mpiio": ("mpiio",), "both": ("posix", "mpiio")}
@@ -35,7 +31,6 @@ class Rules:
         pauses_s: seconds without I/O from which on a pause is kept in the programs; None: none is.
         families: whether files that are used alike, one at a time, are one file with members.
         thresholds: the numbers of all other rules.
-        work: what is worked on at a time; no model depends on it.
     """
 
     split_at_communication: Mapping[int, bool] = field(
@@ -47,7 +42,6 @@ class Rules:
     pauses_s: float | None = None
     families: bool = True
     thresholds: Thresholds = DEFAULT_THRESHOLDS
-    work: WorkLimits = field(default_factory=WorkLimits)
 
     def __post_init__(self) -> None:
         low, high = self.similarity or (1.0, 1.0)
@@ -69,19 +63,8 @@ class Rules:
         gaps = [gap for gap in (self.split_at_computation_s, self.pauses_s) if gap is not None]
         return min(gaps, default=None)
 
-    def similar(self, first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> BoolArray:
-        """Whether second/first lies in the window, element by element; equality for values <= 0."""
-        equal: BoolArray = first == second
-        if self.similarity is None:
-            return equal
-        low, high = self.similarity
-        # float64 is exact enough here: only values near the window's border could be told wrongly,
-        # and equal values never are.
-        inside = (first > 0) & (second > 0) & (second >= low * first) & (second <= high * first)
-        return equal | inside
-
     def alike(self, first: int, second: int) -> bool:
-        """The same for two numbers."""
+        """Whether second/first lies in the window; equality for values <= 0."""
         if first == second:
             return True
         if self.similarity is None or first <= 0 or second <= 0:

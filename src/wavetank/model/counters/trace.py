@@ -14,9 +14,16 @@ from wavetank.model.counters.records import Left, Performer, Use, opens_of
 from wavetank.model.counters.row_table import RowTable
 from wavetank.model.counters.shares import share_of
 from wavetank.model.counters.sizes import request_sizes
-from wavetank.model.document.thresholds import Thresholds
 from wavetank.trace.counters import DirectionCounters, FileCounters
 from wavetank.trace.schema import Level, Trace, TracedFile
+
+_SWEEPS = 64
+"""Backward jumps of a rank, of which only counters are known, from which on places are random. Fewer are passes over the file, each a
+row: as many as pieces."""
+_ROWS = 400_000
+"""Rows of all records together that irregular patterns may take where only counters are known: 72 MB of rows."""
+_ROWS_OF_RECORD = 16
+"""Rows that each record may take at least, however many records there are."""
 
 
 @dataclass(frozen=True)
@@ -34,15 +41,12 @@ class Approximated:
     left: tuple[Left, ...]
 
 
-def approximate_trace(
-    trace: Trace, levels: Sequence[int], thresholds: Thresholds
-) -> Approximated | None:
+def approximate_trace(trace: Trace, levels: Sequence[int]) -> Approximated | None:
     """A trace with operations as its counters allow them; None where they count none at these levels.
 
     Args:
         trace: with counters.
         levels: to look at; a file that MPI-IO operations use is used at that level.
-        thresholds: what is random, and how many rows that may take.
     """
     by_file: dict[int, list[FileCounters]] = defaultdict(list)
     for record in trace.counters:
@@ -51,9 +55,9 @@ def approximate_trace(
     uses: list[Use] = []
     some = [_own_records(records) for records in by_file.values()]
     n_rows = sum(trace.n_ranks if record.rank is None else 1 for own, _ in some for record in own)
-    room = max(thresholds.counted_rows_of_record, thresholds.counted_rows // max(n_rows, 1))
+    room = max(_ROWS_OF_RECORD, _ROWS // max(n_rows, 1))
     for own, below in some:
-        uses += _uses(own, below, trace.n_ranks, room, thresholds.counted_sweeps)
+        uses += _uses(own, below, trace.n_ranks, room, _SWEEPS)
     if not uses:
         return None
     uses.sort(key=lambda use: (use.record.opened_s or 0.0, use.record.file))

@@ -5,20 +5,16 @@ Reads a trace's rows by visit; leaves offsets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from wavetank.trace.ops import codes_where
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, Level, Op
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, Level
 
 COPIES = ("copy_file_range", "copy_file_range_to", "sendfile", "sendfile_to")
 """The two sides of calls that move bytes inside of the kernel."""
 
 
-def offsets_of_visits(
-    table: FoldTable, rows: Int64Array, number: Int64Array, ops: Mapping[int, Op]
-) -> Int64Array:
+def offsets_of_visits(table: FoldTable, rows: Int64Array, number: Int64Array) -> Int64Array:
     """The offset of each row; UNKNOWN where a copy that moved nothing begins where its open's one before it ended.
 
     Where a member ends is no part of what is done with it: so these copies are alike for all members.
@@ -27,9 +23,8 @@ def offsets_of_visits(
         table: rows of the trace.
         rows: those on families, of one visit after another.
         number: of each of these rows' visit.
-        ops: operations by code.
     """
-    codes = codes_where(lambda op: op.name in COPIES and op.level == Level.POSIX, ops)
+    codes = codes_where(lambda op: op.name in COPIES and op.level == Level.POSIX)
     some = codes[table.op[rows]] & (table.error[rows] == 0) & (table.loop[rows] == 0)
     if not some.any():
         return table.offset

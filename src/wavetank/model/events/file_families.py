@@ -14,7 +14,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import as_folded, blocks, part_rows
 from wavetank.model.document.file_members import step_name
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.empty_copies import COPIES, offsets_of_visits
@@ -28,6 +27,7 @@ from wavetank.model.events.file_visits import (
     visits_of,
 )
 from wavetank.model.events.first_calls import begin_with
+from wavetank.model.events.loop_layout import loops_of, part_rows
 from wavetank.model.events.member_names import (
     MAKES_NAMES,
     names_of_members,
@@ -45,7 +45,6 @@ from wavetank.trace.schema import (
     FoldTable,
     Int64Array,
     Level,
-    Op,
     OpKind,
     Trace,
 )
@@ -94,20 +93,19 @@ Families = Mapping[int, Family]
 
 
 def fold_alike(
-    trace: Trace, table: FoldTable, ops: Mapping[int, Op], thresholds: Thresholds
+    trace: Trace, table: FoldTable, thresholds: Thresholds
 ) -> tuple[Trace, FoldTable, Families]:
     """The trace with one file for each family of files.
 
     Args:
         trace: whose files the rows name.
         table: its rows, in rank order.
-        ops: operations by code.
         thresholds: what is a family.
     """
     n_files = len(trace.files)
     if min(n_files, len(table)) < thresholds.family_files or int(table.file.max()) >= n_files:
         return trace, table, {}
-    search = _Search(trace, table, ops, thresholds)
+    search = _Search(trace, table, thresholds)
     group = search.groups()
     if group is None:
         return trace, table, {}
@@ -119,20 +117,18 @@ def fold_alike(
 class _Search:
     """One trace's files and rows."""
 
-    def __init__(
-        self, trace: Trace, table: FoldTable, ops: Mapping[int, Op], thresholds: Thresholds
-    ) -> None:
+    def __init__(self, trace: Trace, table: FoldTable, thresholds: Thresholds) -> None:
         self._thresholds = thresholds
-        self._trace, self._table, self._ops = trace, table, ops
+        self._trace, self._table = trace, table
         self._files = TracedFiles.of(trace.files)
         self._before = self._files.size_before
         self._names: list[str] = []
 
     def _codes(self, chosen: Container[str]) -> BoolArray:
-        return codes_where(lambda op: op.name in chosen, self._ops)
+        return codes_where(lambda op: op.name in chosen)
 
     def _kinds(self, *kinds: OpKind) -> BoolArray:
-        return codes_where(lambda op: op.kind in kinds and op.level == Level.POSIX, self._ops)
+        return codes_where(lambda op: op.kind in kinds and op.level == Level.POSIX)
 
     # --- which files ------------------------------------------------------------------------------
 
@@ -161,7 +157,7 @@ class _Search:
         for attribute in ("symlink_to", "collective_unknown"):
             usable[files.numbers(attribute=attribute)] = False
         usable[odd_names(table, files)] = False
-        loops = blocks(table)
+        loops = loops_of(table)
         if len(loops):
             inside = np.flatnonzero(loops.of_row >= 0)
             low = np.minimum.reduceat(table.file[inside], np.searchsorted(inside, loops.start))
@@ -305,13 +301,13 @@ class _Search:
             )
         first = visits.rows[visits.start]
         handle = handles_of_visits(table, visits, self._through_opens(visits), group)
-        offset = offsets_of_visits(table, visits.rows, visits.number, self._ops)
-        joined = as_folded(replace(table, file=stands[table.file], handle=handle, offset=offset))
+        offset = offsets_of_visits(table, visits.rows, visits.number)
+        joined = replace(table, file=stands[table.file], handle=handle, offset=offset)
         name = names_of_visits(table, visits.rows, first)
         several = np.zeros(len(table), dtype=bool)
         several[first] = table.count[first] > 1
         if several.any():  # the first call turns to the member, the others stay with it
-            joined = part_rows(joined, several, np.ones(len(table), dtype=np.int64))
+            joined = part_rows(joined, several)
             places = np.flatnonzero(several)
             stays = step_name(table.details.name[table.given[places]], turns=False)
             name = np.insert(name, places + 1, stays)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
+from wavetank.model.events.codes import LEVEL
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
-from wavetank.trace.ops import codes_where
-from wavetank.trace.schema import FoldTable, Int32Array, Int64Array, Level, Op
+from wavetank.trace.schema import FoldTable, Int32Array, Int64Array, Level
 
 
 def own_levels(rows: Rows, levels: tuple[int, ...], by_time: bool) -> dict[int, int]:
@@ -38,7 +36,7 @@ def own_levels(rows: Rows, levels: tuple[int, ...], by_time: bool) -> dict[int, 
     return {file: found[file] for file in table.file[order[np.sort(first)]].tolist()}
 
 
-def files_of_mpi(table: FoldTable, ops: Mapping[int, Op]) -> set[int]:
+def files_of_mpi(table: FoldTable) -> set[int]:
     """Files that are used through MPI-IO: their POSIX calls are the MPI library's."""
-    is_mpi = codes_where(lambda op: op.level == Level.MPIIO, ops)
-    return set(np.unique(table.file[is_mpi[table.op] & (table.file >= 0)]).tolist())
+    is_mpi = LEVEL[table.op] == Level.MPIIO
+    return set(np.unique(table.file[is_mpi & (table.file >= 0)]).tolist())

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import as_folded, take
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, RankFacts
+from wavetank.trace.schema import Int64Array, RankFacts
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,6 @@ def event_places(
     rank: Int64Array,
     start_ns: Int64Array,
     end_ns: Int64Array,
-    loop: Int64Array,
 ) -> Int64Array:
     """Where events lie among rows: the index of the row that each comes before.
 
@@ -89,9 +86,8 @@ def event_places(
         rank: of each row, ascending.
         start_ns: of each row, since the trace's time zero.
         end_ns: the same.
-        loop: number of the loop that a row is in the body of; -1 for none.
 
-    A process that begins inside of a row or loop begins before it; one that ends there has ended after it.
+    A process that begins inside of a row begins before it; one that ends there has ended after it.
     """  # fmt: skip
     by_rank: dict[int, list[int]] = defaultdict(list)
     for index, event in enumerate(events):
@@ -110,32 +106,5 @@ def event_places(
                 if event.ended
                 else np.searchsorted(ended, event.at_ns, side="right")
             )
-            places[index] = _outside_of_loop(low + int(later), low, high, event.ended, loop)
+            places[index] = low + int(later)
     return places
-
-
-def between_processes(
-    table: FoldTable, events: Sequence[ProcessEvent]
-) -> FoldTable | Iterator[FoldTable]:
-    """The rows in pieces, at whose borders a process begins or has ended: what is folded lies in one of them.
-
-    Args:
-        table: in rank order.
-        events: of any ranks.
-    """
-    known = not (table.start_ns == UNKNOWN).any()
-    inner = events if known and len(table) else ()
-    if not inner:
-        return table
-    rank = table.rank.astype(np.int64)
-    place = event_places(inner, rank, table.start_ns, table.end_ns, table.loop - 1)
-    borders = np.unique(np.concatenate([[0], place, [len(table)]])).tolist()
-    whole = as_folded(table)
-    return (take(whole, slice(start, stop)) for start, stop in pairwise(borders))
-
-
-def _outside_of_loop(place: int, low: int, high: int, ended: bool, loop: Int64Array) -> int:
-    """The place itself, or before or behind the loop that it lies in."""
-    while low < place < high and loop[place] >= 0 and loop[place] == loop[place - 1]:
-        place += 1 if ended else -1
-    return place

@@ -10,20 +10,18 @@ from dataclasses import replace
 import numpy as np
 
 from wavetank.errors import ModelError
-from wavetank.model.compression.folded_table import Folded, as_folded, take
+from wavetank.model.events.loop_layout import take
 from wavetank.trace.schema import BoolArray, FoldTable, Trace
 
 
 def in_order(table: FoldTable) -> FoldTable:
     """The rows by rank and sequence number, as the extraction needs them."""
     rank, seq = table.rank, table.seq
-    if isinstance(table, Folded) and table.lists.interleavings:
-        return table  # substream by substream; folded from rows in order
     backward = (rank[1:] < rank[:-1]) | ((rank[1:] == rank[:-1]) & (seq[1:] < seq[:-1]))
-    return take(as_folded(table), np.lexsort((seq, rank))) if backward.any() else table
+    return take(table, np.lexsort((seq, rank))) if backward.any() else table
 
 
-def mended(table: Folded, trace: Trace) -> tuple[Folded, list[str]]:
+def mended(table: FoldTable, trace: Trace) -> tuple[FoldTable, list[str]]:
     """The table, and sentences about what was mended in it.
 
     Raises:
@@ -41,7 +39,7 @@ def mended(table: Folded, trace: Trace) -> tuple[Folded, list[str]]:
         ((table.size < 0) | (table.moved < 0), "moves fewer than 0 bytes"),
         ((table.offset < -1) & (table.moved > 0), "begins before its file"),
         (
-            (table.count > 1) & (table.sized < 0)
+            (table.count > 1)
             & ((table.moved < (table.count - 1) * table.size) | (table.moved > table.count * table.size)),
             "moves other bytes than its operations can",
         ),

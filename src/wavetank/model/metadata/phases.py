@@ -13,15 +13,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import blocks
 from wavetank.model.document.metadata import MetadataCall, MetadataPhase, call_name
 from wavetank.model.events.file_identity import NAMED_OPS
+from wavetank.model.events.mpi_calls import counted_before
 from wavetank.model.events.row_kinds import RowKind
-from wavetank.model.events.rows import Rows, counted_before
+from wavetank.model.events.rows import Rows
 from wavetank.model.metadata.names import Names
 from wavetank.model.metadata.objects import Objects
 from wavetank.model.phases.activity import Activity
 from wavetank.trace import arguments
+from wavetank.trace.ops import OPS, codes_where
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
 from wavetank.trace.traced_files import TracedFiles
 
@@ -53,9 +54,7 @@ def metadata_phases(
         return ()
     label = _labels(activity, index, directories)
     stage, alike = _stages(activity.rows)
-    segment_of, segments = _segments(
-        activity.rows.table.rank[index], stage[index], label, _in_turns(activity, index)
-    )
+    segment_of, segments = _segments(activity.rows.table.rank[index], stage[index], label)
     groups = _together(segments, activity.thresholds.metadata_phases, alike=alike)
     objects = Objects(activity, index, paths, directories)
     describe = _Phase(activity, index, label, segment_of, objects, paths).of
@@ -82,8 +81,8 @@ def _beside_data(activity: Activity) -> Int64Array:
     own &= (table.file >= 0) & (rows.kind != RowKind.DATA) & (rows.kind != RowKind.IGNORED)
     own &= ~arguments.is_old_of_two_names(table) & (rows.kind != RowKind.SYNC_RANKS)
     n_files = int(table.file.max(initial=0)) + 1
-    moved = np.unique(data.rank.astype(np.int64) * n_files + data.file)
     mine = table.rank.astype(np.int64) * n_files + table.file
+    moved = np.unique(mine[data.row])
     return np.flatnonzero(own & ~np.isin(mine, moved))
 
 
@@ -91,12 +90,12 @@ def _labels(activity: Activity, index: Int64Array, directories: Collection[int])
     """What each call is: its code, whether it is on a directory, and whether its open may have created the file."""
     table = activity.rows.table
     is_directory = np.isin(table.file[index], np.array(sorted(directories), dtype=np.int64))
-    opens = activity.codes(lambda op: op.name == "open")[table.op]
+    opens = codes_where(lambda op: op.name == "open")[table.op]
     flags = table.details.flags[table.given]
     creating = (flags & os.O_CREAT != 0) & (table.handle >= 0)
     n_handles = int(table.handle.max(initial=0)) + 2
     handle = table.rank.astype(np.int64) * n_handles + table.handle + 1
-    named = activity.codes(lambda op: op.name in NAMED_OPS)[table.op[index]]
+    named = codes_where(lambda op: op.name in NAMED_OPS)[table.op[index]]
     created = _latest_creates(handle, index, opens, creating)
     created &= (table.handle[index] >= 0) & (~named | opens[index])
     created |= flags[index] & os.O_CREAT != 0
@@ -121,32 +120,16 @@ def _latest_creates(
 
 
 def _stages(rows: Rows) -> tuple[Int64Array, bool]:
-    """Collectives of the rank before each row, and whether all ranks meet equally often.
-
-    Of a row in a loop those before its first repetition.
-    """
+    """Collectives of the rank before each row, and whether all ranks meet equally often."""
     table = rows.table
     meets = rows.kind == RowKind.SYNC_RANKS
     starts = np.flatnonzero(np.diff(table.rank, prepend=table.rank[0] - 1))
-    in_all = np.add.reduceat(np.where(meets, table.count, 0), starts)
-    return counted_before(table, meets), bool((in_all == in_all[0]).all())
-
-
-def _in_turns(activity: Activity, index: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """The first and last row of the index that each one of it takes turns with: those of its loop, or itself."""
-    loop = blocks(activity.rows.table).of_row[index]
-    low, high = np.arange(len(index)), np.arange(len(index))
-    inside = np.flatnonzero(loop >= 0)
-    if len(inside):
-        begin = np.flatnonzero(np.diff(loop[inside], prepend=-1))
-        n = np.diff(begin, append=len(inside))
-        low[inside] = np.repeat(inside[begin], n)
-        high[inside] = np.repeat(inside[begin + n - 1], n)
-    return low, high
+    in_all = np.add.reduceat(np.where(meets, rows.n, 0), starts)
+    return counted_before(table, rows.around, meets), bool((in_all == in_all[0]).all())
 
 
 def _segments(
-    rank: np.ndarray, stage: Int64Array, label: Int64Array, turns: tuple[Int64Array, Int64Array]
+    rank: np.ndarray, stage: Int64Array, label: Int64Array
 ) -> tuple[Int64Array, list[_Segment]]:
     """Parts of each stretch between collectives, so that no kind of call is in two of them.
 
@@ -154,7 +137,6 @@ def _segments(
         rank: of each row.
         stage: collectives of the rank before it.
         label: what it is.
-        turns: first and last row with which it takes turns, see ``_in_turns``.
 
     Returns:
         For each row the number of its segment, and the segments.
@@ -165,8 +147,8 @@ def _segments(
     entries, inverse = np.unique(stretch * n_labels + label, return_inverse=True)
     first = np.full(len(entries), len(label), dtype=np.int64)
     last = np.zeros(len(entries), dtype=np.int64)
-    np.minimum.at(first, inverse, turns[0])
-    np.maximum.at(last, inverse, turns[1])
+    np.minimum.at(first, inverse, np.arange(len(label)))
+    np.maximum.at(last, inverse, np.arange(len(label)))
     number_of = np.zeros(len(entries), dtype=np.int64)
     parts: list[tuple[int, list[int]]] = []  # first row, labels
     reached, before = -1, -1
@@ -268,8 +250,7 @@ class _Phase:
         rows = self._index[at]
         ranks = np.unique(table.rank[rows])
         timed = bool((table.start_ns[rows] != UNKNOWN).all())
-        objects, n_of_row = self._objects.of(at)
-        used = np.unique(np.repeat(table.rank[rows].astype(np.int64), n_of_row) << 32 | objects)
+        used = np.unique(table.rank[rows].astype(np.int64) << 32 | self._objects.of(at))
         different = np.unique(used & 0xFFFFFFFF)
         n_directories = int(self._objects.is_directory[different].sum())
         parents, sharing = self._names.parents(used, len(ranks))
@@ -278,7 +259,7 @@ class _Phase:
             md_id=0,
             ranks=tuple(ranks.tolist()),
             calls=self._calls(at, ranks, timed=timed),
-            n_calls=int(table.count[rows].sum()),
+            n_calls=int(self._activity.rows.n[rows].sum()),
             n_files=len(different) - n_directories,
             n_directories=n_directories,
             n_parents=parents,
@@ -298,7 +279,7 @@ class _Phase:
 
     def _calls(self, at: Int64Array, ranks: np.ndarray, *, timed: bool) -> tuple[MetadataCall, ...]:
         """Each kind of call, in the order in which they come first."""
-        table, ops = self._activity.rows.table, self._activity.rows.ops
+        table, n = self._activity.rows.table, self._activity.rows.n
         rows, label = self._index[at], self._label[at]
         named: dict[tuple[str, bool], BoolArray] = {}
         _, first = np.unique(label, return_index=True)
@@ -306,21 +287,21 @@ class _Phase:
             code = int(label[place])
             folder = bool(code & _DIRECTORY)
             flags = os.O_CREAT if code & _CREATED else 0
-            key = (call_name(ops[code >> 2].name, flags, directory=folder), folder)
+            key = (call_name(OPS[code >> 2].name, flags, directory=folder), folder)
             some = label == code
             named[key] = named[key] | some if key in named else some
         found = []
         for (name, folder), some in named.items():
             mine = rows[some]
             per_rank = np.zeros(len(ranks), dtype=np.int64)
-            np.add.at(per_rank, np.searchsorted(ranks, table.rank[mine]), table.count[mine])
+            np.add.at(per_rank, np.searchsorted(ranks, table.rank[mine]), n[mine])
             found.append(
                 MetadataCall(
                     call=name,
                     objects="directories" if folder else "files",
                     n=int(per_rank.sum()),
-                    n_failed=int(table.count[mine][table.error[mine] != 0].sum()),
-                    n_objects=len(np.unique(self._objects.of(at[some])[0])),
+                    n_failed=int(n[mine][table.error[mine] != 0].sum()),
+                    n_objects=len(np.unique(self._objects.of(at[some]))),
                     least=int(per_rank.min()),
                     most=int(per_rank.max()),
                     busy_s=int(table.busy_ns[mine].sum()) / 1e9 if timed else None,
@@ -346,7 +327,7 @@ def directories_of(files: TracedFiles, activity: Activity) -> set[int]:
     """The files of a trace that are directories, by index: those that it says are, and those of calls on directories."""
     table = activity.rows.table
     done = (table.error == 0) & (table.file >= 0)
-    names = activity.codes(lambda op: op.name in ("mkdir", "rmdir", "readdir"))[table.op]
+    names = codes_where(lambda op: op.name in ("mkdir", "rmdir", "readdir"))[table.op]
     flags = table.details.flags[table.given]
     some = done & (names | (flags & os.O_DIRECTORY == os.O_DIRECTORY))
     some &= flags & os.O_TMPFILE != os.O_TMPFILE

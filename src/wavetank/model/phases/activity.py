@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from wavetank.model.columns import Numbers
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.file_families import Families
 from wavetank.model.events.row_kinds import BESIDE_MPI
 from wavetank.model.events.rows import Rows
-from wavetank.model.events.streams import DataRows
-from wavetank.model.phases.rank_phase import RankPhase
-from wavetank.model.work_limits import WorkLimits
-from wavetank.trace.ops import codes_where
-from wavetank.trace.schema import BoolArray, Int32Array, Int64Array, Op, UInt8Array
+from wavetank.model.phases.pattern_members import Members
+from wavetank.model.phases.streams import Parts, Streams
+from wavetank.trace.schema import BoolArray, Int64Array, UInt8Array
 
 
 @dataclass(frozen=True)
@@ -26,25 +26,24 @@ class Activity:
         rows: all rows in rank order.
         data: those that moved data, by stream.
         parts: the ranks' parts of phases, in the order of ``data``.
+        members: of the parts' patterns.
         file_ids: index into the trace's files -> file_id.
         own_level: the level at which the application itself uses a file.
         families: files that stand for several, which are used alike.
         thresholds: of the extraction.
-        work: what it works on at a time.
-        library_files: index of those of the trace's files that only the MPI library used, which are left out.
     """
 
     rows: Rows
-    data: DataRows
-    parts: Sequence[RankPhase]
+    data: Streams
+    parts: Parts
+    members: Members
     file_ids: Mapping[int, int]
     own_level: Mapping[int, int]
     families: Families = field(default_factory=dict)
     thresholds: Thresholds = field(default_factory=Thresholds)
-    work: WorkLimits = field(default_factory=WorkLimits)
-    library_files: Int64Array = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
-    def own_levels(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+    @cached_property
+    def own_levels(self) -> UInt8Array:
         """``own_level`` as an array over files; 255 for others, and for -1 (its last entry)."""
         n_files = int(self.rows.table.file.max(initial=-1)) + 1
         levels = np.full(n_files + 1, 255, dtype=np.uint8)
@@ -52,11 +51,14 @@ class Activity:
             levels[file] = level
         return levels
 
-    def is_own(self, file: Int32Array, level: UInt8Array) -> BoolArray:
+    def is_own(self, file: Numbers, level: Numbers) -> BoolArray:
         """Which operations are the application's: at the level at which it uses their files, or beside MPI-IO."""
-        found: BoolArray = (self.own_levels()[file] == level) | (level == BESIDE_MPI)
+        found: BoolArray = (self.own_levels[file] == level) | (level == BESIDE_MPI)
         return found
 
-    def codes(self, chosen: Callable[[Op], bool]) -> BoolArray:
-        """Which operation codes satisfy a condition: shape (256,)."""
-        return codes_where(chosen, self.rows.ops)
+    @cached_property
+    def numbers(self) -> Int64Array:
+        """``file_ids`` as an array over files; 0 for others, and for -1."""
+        found = np.zeros(len(self.own_levels), dtype=np.int64)
+        found[list(self.file_ids)] = list(self.file_ids.values())
+        return found

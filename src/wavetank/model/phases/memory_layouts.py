@@ -6,15 +6,16 @@ repetitions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.events.streams import DataRows
+from wavetank.model.columns import spread
 from wavetank.model.phases.activity import Activity
-from wavetank.model.phases.rank_phase import RankPhase
+from wavetank.model.phases.rank_merging import Merged
 from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
+
+Memory = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -22,68 +23,53 @@ class MemoryLayouts:
     """Memory with gaps.
 
     Attributes:
-        of_parts: by the number of a part for each pattern member an index into the trace's views, UNKNOWN without one.
-            Parts without any are left out.
+        of_members: for each member of each part's pattern an index into the trace's views, UNKNOWN without one; None: nowhere.
+        part_first: the first member of each part, and the end.
         told: for each row of the trace whether its part says where the gaps in its memory are.
     """
 
-    of_parts: Mapping[int, tuple[int, ...]]
+    of_members: Int64Array | None
+    part_first: Int64Array
     told: BoolArray
 
-    def of_phase(self, parts: Sequence[int], n_members: int) -> tuple[tuple[int, ...], ...] | None:
-        """``Phase.memory`` of the phase that is made of these parts."""
-        if not any(part in self.of_parts for part in parts):
-            return None
-        none = (UNKNOWN,) * n_members
-        by_member = zip(*(self.of_parts.get(part, none) for part in parts), strict=True)
-        return tuple([one[:1] if len(set(one)) == 1 else one for one in by_member])
+    def of_phases(self, merged: Merged, n_members: Int64Array) -> list[Memory | None]:
+        """``Phase.memory`` of each phase."""
+        found: list[Memory | None] = [None] * len(merged)
+        if self.of_members is None:
+            return found
+        for number, n in enumerate(n_members.tolist()):
+            parts = merged.parts[merged.first[number] : merged.first[number + 1]]
+            views = self.of_members[self.part_first[parts][:, None] + np.arange(n)]
+            if (views != UNKNOWN).any():
+                by_member = views.T.tolist()
+                found[number] = tuple(
+                    [tuple(one[:1] if len(set(one)) == 1 else one) for one in by_member]
+                )
+        return found
 
 
 def memory_layouts(activity: Activity) -> MemoryLayouts:
     """The layouts of a trace taken apart. What lies otherwise from repetition to repetition has none."""
-    data, parts = activity.data, activity.parts
+    data, parts, members = activity.data, activity.parts, activity.members
     table = activity.rows.table
     view = table.details.memory_view[table.given[data.row]]
     told = np.zeros(len(table), dtype=bool)
     told[data.row] = view != UNKNOWN
     if not told.any():
-        return MemoryLayouts({}, told)
-    before = np.concatenate([[0], np.cumsum(view != UNKNOWN)])
-    first = np.array([part.first_row for part in parts], dtype=np.int64)
-    last = np.array([part.last_row for part in parts], dtype=np.int64)
-    stride = data.members
-    found = {}
-    for number in np.flatnonzero(before[last + 1] > before[first]).tolist():
-        part = parts[number]
-        rows = slice(part.first_row, part.last_row + 1)
-        low, high = _range_by_member(data, view, stride, part)
-        if (low != high).any():
-            told[data.row[rows]] = False
-        of_members = tuple(np.where(low == high, low, UNKNOWN).tolist())
-        if any(one != UNKNOWN for one in of_members):
-            found[number] = of_members
-    return MemoryLayouts(found, told)
-
-
-def _range_by_member(
-    data: DataRows, view: Int64Array, stride: Int64Array, part: RankPhase
-) -> tuple[Int64Array, Int64Array]:
-    """The lowest and the highest view of each pattern member's rows."""
-    rows, period = slice(part.first_row, part.last_row + 1), len(part.ops)
-    own, step = view[rows], stride[rows]
-    first = np.maximum(data.first_op[rows], part.low)
-    # A block is a part's as a whole. Of another row the operations outside of the part are not the part's.
-    count = np.where(
-        data.block[rows] >= 0,
-        data.count[rows],
-        np.minimum(data.first_op[rows] + data.count[rows], part.high) - first,
-    )
-    n = np.minimum(count, period)  # from there on members recur
-    row = np.repeat(np.arange(len(n)), n)
-    within = np.arange(len(row)) - np.repeat(np.cumsum(n) - n, n)
-    member = (first[row] - part.low + within * step[row]) % period
-    low = np.full(period, np.iinfo(np.int64).max)
-    high = np.full(period, np.iinfo(np.int64).min)
-    np.minimum.at(low, member, own[row])
-    np.maximum.at(high, member, own[row])
-    return low, high
+        return MemoryLayouts(None, members.part_first, told)
+    # Each row of each part; from `period` operations on members recur.
+    owner, within = spread(parts.last_row - parts.first_row + 1)
+    at = parts.first_row[owner] + within
+    first = np.maximum(data.first_op[at], parts.low[owner])
+    end = np.minimum(data.first_op[at] + table.count[data.row[at]], parts.high[owner])
+    period = parts.period[owner]
+    of, nth = spread(np.minimum(end - first, period))
+    operation = first[of] + nth - parts.low[owner[of]]
+    member = members.part_first[owner[of]] + operation % period[of]
+    n = int(members.part_first[-1])
+    low, high = np.full(n, np.iinfo(np.int64).max), np.full(n, np.iinfo(np.int64).min)
+    np.minimum.at(low, member, view[at[of]])
+    np.maximum.at(high, member, view[at[of]])
+    mixed = np.logical_or.reduceat(low != high, members.part_first[:-1])
+    told[data.row[at[mixed[owner]]]] = False
+    return MemoryLayouts(np.where(low == high, low, UNKNOWN), members.part_first, told)

@@ -1,370 +1,219 @@
-"""Makes the phases of a model out of the ranks' parts, and numbers them."""
+"""Makes the phases of a model out of the merged parts: columns to records."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from collections.abc import Collection, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
-from wavetank.model.document.phase import LinearOffsets, Offsets, PatternMember, Phase
-from wavetank.model.events.row_kinds import BESIDE_MPI, RowKind
+from wavetank.model.columns import spread
+from wavetank.model.document.listed_sizes import ListedSizes
+from wavetank.model.document.phase import (  # fmt: skip
+    LinearOffsets,
+    ListedOffsets,
+    Offsets,
+    PatternMember,
+    Phase,
+    UnknownOffsets,
+)
+from wavetank.model.events.row_kinds import BESIDE_MPI
 from wavetank.model.phases.activity import Activity
 from wavetank.model.phases.memory_layouts import MemoryLayouts
-from wavetank.model.phases.rank_merging import Group, offsets_of_each
-from wavetank.model.phases.rank_phase import RankPhase
-from wavetank.trace import arguments
-from wavetank.trace.distinct import distinct_rows
-from wavetank.trace.schema import (
-    LEVEL_NAMES,
-    UNKNOWN,
-    Int32Array,
-    Int64Array,
-    Level,
-    OpKind,
-    UInt8Array,
-)
-
-
-@dataclass(frozen=True)
-class PartTimes:
-    """Clocks of each part: arrays over the list of rank phases."""
-
-    tick_first: Int64Array
-    tick_last: Int64Array
-    start_ns: Int64Array
-    end_ns: Int64Array
-    busy_ns: Int64Array
-    seq: Int64Array  # of the first operation within its rank
-
-
-def clocks(activity: Activity) -> PartTimes:
-    """When each part happened. A row that two parts share gives each its share of the time."""
-    data, parts, table = activity.data, activity.parts, activity.rows.table
-    low = np.array([part.low for part in parts], dtype=np.int64)
-    high = np.array([part.high for part in parts], dtype=np.int64)
-    first = np.array([part.first_row for part in parts], dtype=np.int64)
-    last = np.array([part.last_row for part in parts], dtype=np.int64)
-    row_first, row_last = data.row[first], data.row[last]
-    # Parts begin and end beside blocks, never inside one.
-    skipped = low - data.first_op[first]
-    loop = data.block[last] >= 0
-    dropped = np.where(loop, 0, data.first_op[last] + data.count[last] - high)
-    busy = table.busy_ns[data.row]
-    total = np.concatenate([[0], np.cumsum(busy)])
-    per_op = busy // np.maximum(data.count, 1)
-    timed = (table.start_ns[row_first] != UNKNOWN) & (table.end_ns[row_last] != UNKNOWN)
-    start = table.start_ns[row_first] + _share(
-        table.start_ns, table.end_ns, row_first, skipped, data.count[first]
-    )
-    end = table.end_ns[row_last] - _share(
-        table.start_ns, table.end_ns, row_last, dropped, data.count[last]
-    )
-    return PartTimes(
-        tick_first=table.tick[row_first] + skipped * table.tick_step[row_first],
-        tick_last=table.tick[row_last]
-        + (data.count[last] - 1 - dropped) * table.tick_step[row_last],
-        start_ns=np.where(timed, start, UNKNOWN),
-        end_ns=np.where(timed, end, UNKNOWN),
-        busy_ns=total[last + 1] - total[first] - skipped * per_op[first] - dropped * per_op[last],
-        seq=table.seq[row_first] + skipped,
-    )
-
-
-def _share(
-    start_ns: Int64Array, end_ns: Int64Array, row: Int64Array, n: Int64Array, count: Int64Array
-) -> Int64Array:
-    share: Int64Array = (end_ns[row] - start_ns[row]) * n // np.maximum(count, 1)
-    return share
+from wavetank.model.phases.metadata_calls import calls_of_phases
+from wavetank.model.phases.pattern_members import Runs
+from wavetank.model.phases.rank_merging import Merged
+from wavetank.trace.ops import OPS
+from wavetank.trace.schema import LEVEL_NAMES, UNKNOWN, BoolArray, Int64Array, Level
 
 
 def make_phases(
     activity: Activity,
-    groups: Sequence[Group],
-    times: PartTimes,
-    by_time: bool,
-    own_ticks: bool,
+    merged: Merged,
     layouts: MemoryLayouts,
     collective_unknown: Collection[int] = (),
-) -> tuple[list[Phase], Int64Array]:
-    """The phases in order, and for each part the ``ph_id`` of its phase.
+) -> list[Phase]:
+    """The phases in order.
 
     ``collective_unknown``: files of which it is not known which operations are, or stand for, collective MPI-IO ones.
-
-    Phases at the level at which the application itself uses their file come first. Ticks order them; where
-    processes take part that make no MPI calls, whose ticks say nothing, times do. With ``own_ticks`` a rank's ticks
-    are its MPI-IO calls alone: of ranks that made more and less of them before a phase the most counts.
     """
-    launched = np.zeros(len(activity.parts), dtype=np.int64)
-    if by_time:
-        ranks = np.array([part.rank for part in activity.parts], dtype=np.int64)
-        launched = activity.rows.launched(ranks, times.start_ns)
-    by_group = list(map(_GroupTimes._make, _of_groups(groups, times, launched)))
-    keys = [
-        (*_order(activity.parts[group.parts[0]], activity, clock, own_ticks), number)
-        for number, (group, clock) in enumerate(zip(groups, by_group, strict=True))
-    ]
-    order = [(groups[key[-1]], by_group[key[-1]]) for key in sorted(keys)]
-    ph_id = np.zeros(len(activity.parts), dtype=np.int64)
-    lengths = [len(group.parts) for group, _ in order]
-    in_order = [part for group, _ in order for part in group.parts]
-    ph_id[in_order] = np.repeat(np.arange(1, len(order) + 1), lengths)
-    phases = _phases(
-        activity,
-        [group.parts for group, _ in order],
-        layouts,
-        [clock for _, clock in order],
-        _metadata(activity, ph_id),
-        collective_unknown,
-    )
-    return phases, ph_id
-
-
-class _GroupTimes(NamedTuple):
-    """Clocks of the parts of a group: ``PartTimes`` of the first and last, and their sums."""
-
-    launched: int
-    least_tick: int
-    most_tick: int  # of the parts' first ticks
-    seq: int
-    tick_last: int
-    start_ns: int
-    end_ns: int
-    busy_ns: int
-    timed: bool
-
-
-def _of_groups(
-    groups: Sequence[Group], times: PartTimes, launched: Int64Array
-) -> Iterable[tuple[Any, ...]]:
-    """The numbers of each group's ``_GroupTimes``."""
-    if not groups:
+    n = len(merged)
+    if not n:
         return []
-    part = np.array([part for group in groups for part in group.parts], dtype=np.int64)
-    length = np.array([len(group.parts) for group in groups], dtype=np.int64)
-    starts = np.cumsum(length) - length
-    least, most = np.minimum.reduceat, np.maximum.reduceat
-    columns = (
-        least(launched[part], starts), least(times.tick_first[part], starts), most(times.tick_first[part], starts),
-        least(times.seq[part], starts), most(times.tick_last[part], starts), least(times.start_ns[part], starts),
-        most(times.end_ns[part], starts), np.add.reduceat(times.busy_ns[part], starts),
-        np.logical_and.reduceat(times.start_ns[part] != UNKNOWN, starts),
-    )  # fmt: skip
-    return zip(*(column.tolist() for column in columns), strict=True)
-
-
-def _is_of_library(part: RankPhase, activity: Activity) -> bool:
-    return part.level not in (activity.own_level[part.file], BESIDE_MPI)
-
-
-def _order(
-    first: RankPhase, activity: Activity, clock: _GroupTimes, own_ticks: bool
-) -> tuple[bool, int, int, int, int]:
-    return (
-        _is_of_library(first, activity),
-        clock.launched,
-        clock.most_tick if own_ticks else clock.least_tick,
-        clock.seq,
-        first.rank,
-    )
-
-
-def _phases(
-    activity: Activity,
-    numbers: Sequence[Sequence[int]],
-    layouts: MemoryLayouts,
-    clocks: Sequence[_GroupTimes],
-    metadata: Mapping[int, dict[str, int]],
-    collective_unknown: Collection[int],
-) -> list[Phase]:
-    """The phases of these parts, by number: a column of each field, of which the records are made at once."""
-    parts = [tuple([activity.parts[part] for part in of_phase]) for of_phase in numbers]
-    ops, n = activity.rows.ops, len(parts)
-    first = [of_phase[0] for of_phase in parts]
-    calls = {part.ops for part in first}
-    collective = {codes: True in [ops[code].collective for code in codes] for codes in calls}
-    offset = offsets_of_each(parts, in_view=False)
-    in_view = [number for number, part in enumerate(first) if part.view_members is not None]
+    parts, members = activity.parts, activity.members
+    lead, listed, first = merged.lead, merged.parts, merged.first[:-1]
+    n_members = np.diff(members.part_first)[lead]
+    edges = merged.first.tolist()
+    bounds = np.cumsum(np.append(0, n_members)).tolist()
+    patterns = _patterns(activity, lead)
+    offset = _offsets(activity, merged, members.runs)
     offset_view: list[tuple[Offsets, ...] | None] = [None] * n
     view_id: list[int | None] = [None] * n
     view_ids: list[tuple[int, ...] | None] = [None] * n
-    places = offsets_of_each([parts[number] for number in in_view], in_view=True)
-    for number, place in zip(in_view, places, strict=True):
-        views = tuple([part.view for part in parts[number]])
-        offset_view[number] = place
-        if len(set(views)) == 1:
-            view_id[number] = views[0]
-        else:
-            view_ids[number] = views
-    undecided = [part.file in collective_unknown for part in first]
-    found = Phase.of_columns(
-        ph_id=range(1, n + 1),
-        file_id=[activity.file_ids[part.file] for part in first],
-        level=[
-            LEVEL_NAMES[Level.POSIX if part.level == BESIDE_MPI else part.level] for part in first
-        ],
-        by_library=[_is_of_library(part, activity) for part in first],
-        ph_processid=[tuple([part.rank for part in of_phase]) for of_phase in parts],
-        ph_np=[len(of_phase) for of_phase in parts],
-        ph_weight=[
-            sum([member.total for part in of_phase for member in part.members])
-            for of_phase in parts
-        ],
-        ph_nrep=[part.n_rep for part in first],
-        ph_niop=[part.n_rep * len(part.ops) for part in first],
-        pattern=_patterns(activity, first),
-        offset=offset,
-        offset_view=offset_view,
-        view_id=view_id,
-        view_ids=view_ids,
-        memory=[
-            layouts.of_phase(of_phase, len(part.ops))
-            for of_phase, part in zip(numbers, first, strict=True)
-        ],
-        collective=[collective[part.ops] for part in first],
-        collective_unknown=undecided,
-        exact=[
-            _is_linear(offsets) and not (unknown and part.level == Level.MPIIO)
-            for part, offsets, unknown in zip(first, offset, undecided, strict=True)
-        ],
-        moved_last=[_short_end(of_phase) for of_phase in parts],
-        metadata_ops=[metadata.get(number, {}) for number in range(1, n + 1)],
-        not_extrapolated=[None] * n,
-        tick_first=[clock.least_tick for clock in clocks],
-        tick_last=[clock.tick_last for clock in clocks],
-        start_s=[clock.start_ns / 1e9 if clock.timed else None for clock in clocks],
-        end_s=[clock.end_ns / 1e9 if clock.timed else None for clock in clocks],
-        io_time_s=[clock.busy_ns / 1e9 if clock.timed else None for clock in clocks],
-    )
-    return list(found)
-
-
-def _short_end(parts: Sequence[RankPhase]) -> tuple[int, ...] | None:
-    """Bytes that each member's last repetition moved, where they are not all that was asked for, alike on all ranks."""
-    members = parts[0].members
-    if len(parts) == len(members) == 1:  # most are
-        (member,) = members
-        return None if member.last_moved == member.last_size else (member.last_moved,)
-    last = tuple([member.last_moved for member in members])
-    if len(parts) > 1 and [one for one in parts[1:] if one.moved_last != last]:
-        return None
-    return None if last == tuple([member.last_size for member in members]) else last
-
-
-def _is_linear(offsets: Sequence[Offsets]) -> bool:
-    return not [one for one in offsets if not isinstance(one, LinearOffsets)]
-
-
-def _patterns(activity: Activity, parts: Sequence[RankPhase]) -> list[tuple[PatternMember, ...]]:
-    """The pattern of each of these parts."""
-    names = {code: op.name for code, op in activity.rows.ops.items()}
-    single = [part.n_rep == 1 or not part.offsets_known for part in parts]
-    members = PatternMember.of_columns(
-        iop_type=[names[op] for part in parts for op in part.ops],
-        handle=[slot for part in parts for slot in part.slots],
-        rs=[member.size for part in parts for member in part.members],
-        disp=[
-            None if alone else member.step
-            for part, alone in zip(parts, single, strict=True)
-            for member in part.members
-        ],
-        disp_view=[disp for part in parts for disp in part.disp_view or (None,) * len(part.ops)],
-        dist=[dist for of_part in _dists(parts, activity) for dist in of_part],
-    )
-    ends = list(accumulate([len(part.ops) for part in parts], initial=0))
-    return [members[low:high] for low, high in pairwise(ends)]
-
-
-def _dists(parts: Sequence[RankPhase], activity: Activity) -> list[list[tuple[int, int] | None]]:
-    """(tick, subtick) between the first two repetitions of each member, of each part."""
-    data, table = activity.data, activity.rows.table
-    n_members = [len(part.ops) if part.n_rep > 1 else 0 for part in parts]
-    n = np.array(n_members, dtype=np.int64)
-    low = np.repeat(np.array([part.low for part in parts], dtype=np.int64), n)
-    ends = np.cumsum(n)
-    first = low + np.arange(len(low)) - np.repeat(ends - n, n)
-    ticks = []
-    for operation in (first, first + np.repeat(n, n)):
-        row, within = data.locate(operation)
-        source = data.row[row]
-        ticks.append(
-            (
-                table.tick[source] + within * table.tick_step[source],
-                table.subtick[source] + within * table.subtick_step[source],
-            )
+    if members.runs_view is not None:
+        in_view = _offsets(activity, merged, members.runs_view)
+        views = parts.view[listed]
+        same = np.maximum.reduceat(views, first) == np.minimum.reduceat(views, first)
+        for number in np.flatnonzero(parts.view[lead] != UNKNOWN).tolist():
+            offset_view[number] = in_view[number]
+            if same[number]:
+                view_id[number] = int(views[edges[number]])
+            else:
+                view_ids[number] = tuple(views[edges[number] : edges[number + 1]].tolist())
+    ranks = parts.rank[listed].tolist()
+    weight = np.add.reduceat(np.add.reduceat(members.moved, members.part_first[:-1])[listed], first)
+    undecided = np.isin(parts.file[lead], np.array(sorted(collective_unknown), dtype=np.int64))
+    collective = np.zeros(256, dtype=bool)
+    collective[[code for code, op in OPS.items() if op.collective]] = True
+    in_all = spread(n_members)
+    of_lead = members.part_first[lead][in_all[0]] + in_all[1]
+    heads = np.array(bounds[:-1], dtype=np.int64)
+    is_collective = np.logical_or.reduceat(collective[members.op[of_lead]], heads)
+    linear = [
+        not [one for one in of_phase if type(one) is not LinearOffsets] for of_phase in offset
+    ]
+    exact = np.array(linear) & ~(undecided & (parts.level[lead] == Level.MPIIO))
+    level = np.where(parts.level[lead] == BESIDE_MPI, Level.POSIX, parts.level[lead])
+    times = merged.times
+    least, most = np.minimum.reduceat, np.maximum.reduceat
+    start, end = least(times.start_ns[listed], first), most(times.end_ns[listed], first)
+    busy = np.add.reduceat(times.busy_ns[listed], first)
+    timed = start != UNKNOWN
+    metadata = calls_of_phases(activity, merged.of_part)
+    return list(
+        Phase.of_columns(
+            ph_id=range(1, n + 1),
+            file_id=activity.numbers[parts.file[lead]].tolist(),
+            level=[LEVEL_NAMES[level] for level in level.tolist()],
+            by_library=(~activity.is_own(parts.file[lead], parts.level[lead])).tolist(),
+            ph_processid=[tuple(ranks[a:z]) for a, z in pairwise(edges)],
+            ph_np=np.diff(merged.first).tolist(),
+            ph_weight=weight.tolist(),
+            ph_nrep=parts.n_rep[lead].tolist(),
+            ph_niop=(parts.n_rep[lead] * n_members).tolist(),
+            pattern=patterns,
+            offset=offset,
+            offset_view=offset_view,
+            view_id=view_id,
+            view_ids=view_ids,
+            memory=layouts.of_phases(merged, n_members),
+            collective=is_collective.tolist(),
+            collective_unknown=undecided.tolist(),
+            exact=exact.tolist(),
+            moved_last=_short_ends(activity, merged),
+            metadata_ops=[metadata.get(number, {}) for number in range(n)],
+            not_extrapolated=[None] * n,
+            tick_first=least(times.tick_first[listed], first).tolist(),
+            tick_last=most(times.tick_last[listed], first).tolist(),
+            start_s=_seconds(start, timed),
+            end_s=_seconds(end, timed),
+            io_time_s=_seconds(busy, timed),
         )
-    both = ((after - before).tolist() for before, after in zip(*ticks, strict=True))
-    dists = list(zip(*both, strict=True))
+    )
+
+
+def _seconds(ns: Int64Array, timed: BoolArray) -> list[float | None]:
     return [
-        list(dists[end - count : end]) if count else [None] * len(part.ops)
-        for part, count, end in zip(parts, n_members, ends.tolist(), strict=True)
+        value / 1e9 if known else None
+        for value, known in zip(ns.tolist(), timed.tolist(), strict=True)
     ]
 
 
-# --- operations that move no data -----------------------------------------------------------------
+def _cut_up(values: Sequence[Any], counts: Int64Array) -> list[tuple[Any, ...]]:
+    edges = np.cumsum(np.append(0, counts)).tolist()
+    return [tuple(values[a:z]) for a, z in pairwise(edges)]
 
-_KIND_LABELS = {RowKind.NULL_SEEK: " (moves nothing)", RowKind.EMPTY: " (moves nothing)"}
+
+def _patterns(activity: Activity, lead: Int64Array) -> list[tuple[PatternMember, ...]]:
+    """The patterns of some parts."""
+    parts, members = activity.parts, activity.members
+    n_members = np.diff(members.part_first)[lead]
+    of, nth = spread(n_members)
+    at = members.part_first[lead][of] + nth
+    part = lead[of]
+    known = members.runs.at_first("offset")[members.part_first[part]] != UNKNOWN
+    several = parts.n_rep[part] > 1
+
+    def told(values: Int64Array, which: BoolArray) -> list[int | None]:
+        return [
+            value if tells else None
+            for value, tells in zip(values.tolist(), which.tolist(), strict=True)
+        ]
+
+    in_view = members.runs_view.step[at] if members.runs_view else np.zeros_like(at)
+    names = {code: op.name for code, op in OPS.items()}
+    found = PatternMember.of_columns(
+        iop_type=[names[op] for op in members.op[at].tolist()],
+        handle=members.slot[at].tolist(),
+        rs=members.runs.at_first("size")[at].tolist(),
+        disp=told(members.runs.step[at], several & known),
+        disp_view=told(in_view, several & (parts.view[part] != UNKNOWN)),
+        dist=[
+            (tick, subtick) if tells else None
+            for (tick, subtick), tells in zip(
+                members.dist[at].tolist(), several.tolist(), strict=True
+            )
+        ],
+    )
+    return _cut_up(found, n_members)
 
 
-def _metadata(activity: Activity, ph_id: Int64Array) -> dict[int, dict[str, int]]:
-    """Calls that move no data, by phase and name.
-
-    They belong to the phase of the rank's last data operation on the file before them; opens, and
-    what comes before its first data operation, to that of the next.
-    """
-    rows, data, parts = activity.rows, activity.data, activity.parts
-    table = rows.table
-    kinds = (RowKind.EMPTY, RowKind.NULL_SEEK, RowKind.SEEK, RowKind.FILE)
-    # Of a call on two names of a file the row of the new name counts.
-    index = np.flatnonzero(np.isin(rows.kind, kinds) & ~arguments.is_old_of_two_names(table))
-    if not len(index) or not parts:
-        return {}
-    starts = np.flatnonzero(np.diff(data.stream, prepend=-1))
-    n_files = int(table.file.max()) + 1
-    n_ranks = int(table.rank.max()) + 1
-
-    def key(level: UInt8Array, file: Int32Array, rank: Int32Array) -> Int64Array:
-        joined: Int64Array = (level.astype(np.int64) * n_files + file) * n_ranks + rank
-        return joined
-
-    keys = key(data.level[starts], data.file[starts], data.rank[starts])
-    n_rows = len(table) + 1
-    places = data.stream * n_rows + data.row
-    lows = np.array([part.low for part in parts], dtype=np.int64)
-    opening = activity.codes(lambda op: op.kind == OpKind.OPEN)
-    totals: dict[int, int] = defaultdict(int)
-    at_once = activity.work.metadata_rows
-    for begin in range(0, len(index), at_once):
-        some = index[begin : begin + at_once]
-        wanted = key(rows.level[some], table.file[some], table.rank[some])
-        stream = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-        known = keys[stream] == wanted
-        some, stream = some[known], stream[known]
-        before = np.searchsorted(places, stream * n_rows + some) - 1
-        after = np.minimum(before + 1, len(data) - 1)
-        leading = (before < starts[stream]) | (
-            opening[table.op[some]] & (after > before) & (data.stream[after] == stream)
-        )
-        before = np.where(leading, after, before)
-        # Of a block's row the first operation: no part ends inside a block.
-        last = np.where(data.block[before] >= 0, 0, data.count[before] - 1)
-        operation = data.first_op[before] + np.where(leading, 0, last)
-        phase = ph_id[np.searchsorted(lows, operation, side="right") - 1]
-        failed = (table.error[some] != 0).astype(np.int64)
-        joined = ((phase * 8 + rows.kind[some]) * 2 + failed) * 256 + table.op[some]
-        distinct, which = distinct_rows([joined])
-        sums = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(sums, which, table.count[some])
-        for value, total in zip(distinct[:, 0].tolist(), sums.tolist(), strict=True):
-            totals[value] += total
-    found: dict[int, dict[str, int]] = defaultdict(dict)
-    for value, total in sorted(totals.items()):
-        rest, op = divmod(value, 256)
-        rest, failure = divmod(rest, 2)
-        number, kind = divmod(rest, 8)
-        name = rows.ops[op].name + (" (failed)" if failure else _KIND_LABELS.get(kind, ""))
-        found[number][name] = total
+def _short_ends(activity: Activity, merged: Merged) -> list[tuple[int, ...] | None]:
+    """Bytes that each member's last repetition moved, where they are not all that was asked for, alike on all ranks."""
+    members = activity.members
+    size, moved = members.last
+    lead = merged.lead
+    found: list[tuple[int, ...] | None] = [None] * len(merged)
+    short = np.logical_or.reduceat(size != moved, members.part_first[:-1])
+    for number in np.flatnonzero(short[lead]).tolist():
+        ends = [
+            tuple(moved[members.part_first[part] : members.part_first[part + 1]].tolist())
+            for part in merged.parts[merged.first[number] : merged.first[number + 1]].tolist()
+        ]
+        if ends.count(ends[0]) == len(ends):
+            found[number] = ends[0]
     return found
+
+
+# --- places --------------------------------------------------------------------------------------
+
+
+def _offsets(activity: Activity, merged: Merged, runs: Runs) -> list[tuple[Offsets, ...]]:
+    """Where the repetitions of each pattern member of each phase lie: by a function, exactly, or as a list."""
+    parts, members = activity.parts, activity.members
+    n_members = np.diff(members.part_first)[merged.lead]
+    n_parts = np.diff(merged.first)
+    phase, nth = spread(n_members)
+    owner, place = spread(n_parts[phase])  # of each member of each phase its parts
+    part = merged.parts[merged.first[phase][owner] + place]
+    at = members.part_first[part] + nth[owner]
+    edges = np.cumsum(np.append(0, n_parts[phase]))
+    head, last = edges[:-1], edges[1:] - 1
+    columns = {name: runs.at_first(name)[at] for name in ("size", "moved", "disp", "offset")}
+    rank, offset = parts.rank[part], columns["offset"]
+    alike = runs.n[at] == 1
+    for name in ("size", "moved", "disp"):
+        alike &= columns[name] == columns[name][head][owner]
+    span = np.maximum(rank[last] - rank[head], 1)
+    a, rest = np.divmod(offset[last] - offset[head], span)
+    c = offset[head] - a * rank[head]
+    fits = alike & (rest == 0)[owner] & (offset == a[owner] * rank + c[owner])
+    is_linear = np.logical_and.reduceat(fits & (offset != UNKNOWN), head)
+    some = np.flatnonzero(is_linear)
+    found: list[Offsets | None] = [None] * len(phase)
+    made = LinearOffsets.of_columns(
+        function=["linear"] * len(some), a=a[some].tolist(), b=columns["disp"][head[some]].tolist(), c=c[some].tolist(),
+    )  # fmt: skip
+    for number, one in zip(some.tolist(), made, strict=True):
+        found[number] = one
+    known = offset[edges[np.cumsum(np.append(0, n_members))[:-1]]][phase] != UNKNOWN
+    equal = np.logical_and.reduceat(alike, head)
+    for number in np.flatnonzero(~is_linear).tolist():
+        mine = at[edges[number] : edges[number + 1]].tolist()
+        if known[number]:
+            found[number] = ListedOffsets.of([runs.of(member) for member in mine])
+        else:
+            sizes = None if equal[number] else ListedSizes.of([runs.of(one) for one in mine])
+            found[number] = UnknownOffsets.model_construct(sizes=sizes)
+    return _cut_up(found, n_members)

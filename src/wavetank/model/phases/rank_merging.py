@@ -19,154 +19,152 @@ same.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
-from wavetank.model.document.listed_sizes import ListedSizes
-from wavetank.model.document.offsets import fit_offsets
-from wavetank.model.document.phase import LinearOffsets, ListedOffsets, Offsets, UnknownOffsets
-from wavetank.model.phases.rank_phase import RankPhase
+import numpy as np
+
+from wavetank.model.columns import edges_of, lengths, numbered, numbered_lists, spread, starts
+from wavetank.model.phases.activity import Activity
 from wavetank.model.rules import Rules
-from wavetank.trace.schema import UNKNOWN
-
-Shape = tuple[tuple[int, ...], tuple[int | None, ...]]  # rs and disp of each member
+from wavetank.trace.schema import UNKNOWN, Int64Array
 
 
-class Group(NamedTuple):
-    """The parts of one phase: indices into the list of rank phases, by ascending rank."""
+@dataclass(frozen=True)
+class PartTimes:
+    """Clocks of each part: arrays over the parts."""
 
-    parts: tuple[int, ...]
+    tick_first: Int64Array
+    tick_last: Int64Array
+    start_ns: Int64Array
+    end_ns: Int64Array
+    busy_ns: Int64Array
+    seq: Int64Array  # of the first operation within its rank
 
 
-def group_ranks(
-    parts: Sequence[RankPhase], rules: Rules, several: Container[int] = ()
-) -> list[Group]:
-    """Put parts of different ranks together.
+@dataclass(frozen=True)
+class Merged:
+    """Phases of several ranks, in order; ``parts[first[i]:first[i + 1]]`` are the parts of phase i, by ascending rank.
 
-    ``several``: files that stand for several; where these differ in size, the first one's says nothing.
+    Attributes:
+        parts, first: see above.
+        of_part: phase of each part, from 0.
+        times: of each part.
     """
-    by_call: dict[tuple[object, ...], dict[Shape, list[int]]] = {}
-    for number, part in enumerate(parts):
-        members, file, n_rep = part.members, part.file, part.n_rep
-        known = members[0].offset != UNKNOWN
-        # Where repetitions are irregular the first displacement says nothing.
-        disp: tuple[int | None, ...]
-        if len(members) == 1:  # most are: no need to look at each of them
-            (member,) = members
-            regular = member.n_runs == 1
-            disp = (member.step,) if regular and n_rep > 1 and known else (None,)
-            size: tuple[int, ...] = (member.size,)
-        else:
-            regular = part.regular
-            disp = part.disp if regular else (None,) * len(members)
-            size = part.rs
-        if not regular and file in several:
-            size = (0,) * len(members)
-        call = (
-            part.level, file, part.ops, part.slots, n_rep, part.view == UNKNOWN, known, regular,
-        )  # fmt: skip
-        by_call.setdefault(call, {}).setdefault((size, disp), []).append(number)
-    groups: list[Group] = []
-    for shapes in by_call.values():
-        for alike in _classes(shapes, rules):
-            if len(alike) == 1:
-                groups.append(Group((alike[0],)))
-            else:
-                groups.extend(_by_occurrence(parts, alike))
-    return groups
+
+    parts: Int64Array
+    first: Int64Array
+    of_part: Int64Array
+    times: PartTimes
+
+    def __len__(self) -> int:
+        return len(self.first) - 1
+
+    @property
+    def lead(self) -> Int64Array:
+        """The first part of each phase."""
+        return self.parts[self.first[:-1]]
 
 
-def _classes(shapes: dict[Shape, list[int]], rules: Rules) -> Iterable[list[int]]:
-    """Join shapes that are similar to the first of their class, in the order of their sizes."""
-    if len(shapes) == 1:
-        return shapes.values()
-    classes: list[tuple[Shape, list[int]]] = []
-    for shape in sorted(shapes, key=lambda s: (s[0], [d or 0 for d in s[1]])):
-        for first, members in classes[-8:]:
-            if _alike(first, shape, rules):
-                members.extend(shapes[shape])
-                break
-        else:
-            classes.append((shape, list(shapes[shape])))
-    return [members for _, members in classes]
+def merge(activity: Activity, rules: Rules, *, by_time: bool, own_ticks: bool) -> Merged:
+    """One phase for the ranks that do the same thing.
+
+    Phases at the level at which the application itself uses their file come first. Ticks order them; where
+    processes take part that make no MPI calls, whose ticks say nothing, times do.
+
+    Args:
+        activity: the ranks' parts.
+        rules: what is similar.
+        by_time: whether times order processes that make no MPI calls.
+        own_ticks: a rank's ticks are its MPI-IO calls alone: of ranks that made more and less of them before a phase the most counts.
+    """
+    parts, times = activity.parts, clocks(activity)
+    n = len(parts)
+    groups = _classes(activity, rules)
+    # The n-th part of each rank in its class together; in a class of one rank each is a phase.
+    order = np.lexsort((np.arange(n), parts.rank, groups))
+    new = starts(groups[order], parts.rank[order])
+    occurrence = np.empty(n, dtype=np.int64)
+    occurrence[order] = np.arange(n) - np.repeat(new, lengths(new, n))
+    alone = np.flatnonzero(np.bincount(groups[order[new]])[groups] == 1)
+    occurrence[alone] = alone
+    order = np.lexsort((parts.rank, occurrence, groups))
+    first = starts(groups[order], occurrence[order])
+    at, least, most = order[first], np.minimum.reduceat, np.maximum.reduceat
+    launched = np.zeros(n, dtype=np.int64)
+    if by_time:
+        launched = activity.rows.launched(parts.rank, times.start_ns)
+    tick = (most if own_ticks else least)(times.tick_first[order], first)
+    seq = least(times.seq[order], first)
+    of_library = ~activity.is_own(parts.file[at], parts.level[at])
+    place = np.lexsort((at, parts.rank[at], seq, tick, least(launched[order], first), of_library))
+    number, within = spread(lengths(first, n)[place])
+    listed = order[first[place][number] + within]
+    of_part = np.empty(n, dtype=np.int64)
+    of_part[listed] = number
+    return Merged(listed, edges_of(lengths(first, n)[place]), of_part, times)
 
 
-def _alike(first: Shape, second: Shape, rules: Rules) -> bool:
-    return all(rules.alike(a, b) for a, b in zip(first[0], second[0], strict=True)) and all(
-        a == b if a is None or b is None else rules.alike(a, b)
-        for a, b in zip(first[1], second[1], strict=True)
+def _classes(activity: Activity, rules: Rules) -> Int64Array:
+    """A number for each part, equal for those of equal calls whose sizes and displacements are similar."""
+    parts, members = activity.parts, activity.members
+    heads, n_members = members.part_first[:-1], np.diff(members.part_first)
+    regular = np.minimum.reduceat(members.runs.n == 1, heads)
+    known = members.runs.at_first("offset")[heads] != UNKNOWN
+    # Where repetitions are irregular the first displacement says nothing.
+    says = (regular & known & (parts.n_rep > 1))[members.part]
+    disp = np.where(says, members.runs.step, 0)
+    size = members.runs.at_first("size")
+    if activity.families:  # where members of a family differ in size, the first one's says nothing
+        alike = np.isin(parts.file, list(activity.families)) & ~regular
+        size = np.where(alike[members.part], 0, size)
+    call = members.slot << 8 | members.op
+    shape = numbered(size, disp)[0]
+    if (n_members > 1).any():  # a pattern is one number
+        call, shape = (numbered_lists(column, members.part_first) for column in (call, shape))
+    key, _ = numbered(
+        parts.level, parts.file, call, parts.n_rep, parts.view == UNKNOWN, known, regular, n_members
     )
+    found, first = numbered(key, shape)
+    several = np.bincount(key[first])[key[first]] > 1
+    if not several.any():
+        return found
+    # Shapes that differ: similar ones join, in the order of their sizes.
+    shapes: dict[int, list[tuple[list[int], list[int], int]]] = {}
+    for number in np.flatnonzero(several).tolist():
+        part = int(first[number])
+        at = slice(int(members.part_first[part]), int(members.part_first[part + 1]))
+        shapes.setdefault(int(key[part]), []).append((size[at].tolist(), disp[at].tolist(), number))
+    joined = np.arange(len(first))
+    for alike_calls in shapes.values():
+        classes: list[tuple[list[int], int]] = []
+        for sizes, disps, number in sorted(alike_calls):
+            values = sizes + disps
+            for other, known_number in classes[-8:]:
+                if all(map(rules.alike, other, values)):
+                    joined[number] = known_number
+                    break
+            else:
+                classes.append((values, number))
+    return joined[found]
 
 
-def _by_occurrence(parts: Sequence[RankPhase], members: list[int]) -> Iterable[Group]:
-    """The n-th part of every rank together."""
-    members.sort()  # parts are in order of stream and occurrence
-    if len({parts[number].rank for number in members}) == 1:
-        return [Group((number,)) for number in members]
-    nth: dict[int, int] = defaultdict(int)
-    groups: dict[int, list[int]] = defaultdict(list)
-    for number in members:
-        rank = parts[number].rank
-        groups[nth[rank]].append(number)
-        nth[rank] += 1
-    return [
-        Group(tuple(sorted(group, key=lambda number: parts[number].rank)))
-        for group in groups.values()
-    ]
-
-
-def offsets_of_each(
-    phases: Sequence[Sequence[RankPhase]], *, in_view: bool
-) -> list[tuple[Offsets, ...]]:
-    """Where the repetitions of each pattern member of some phases lie.
-
-    ``in_view``: in the MPI file view, which all of these phases have.
-    """
-    firsts: list[int] = []
-    steps: list[int] = []
-    found: list[list[Offsets | None]] = []
-    for parts in phases:
-        one = parts[0]
-        members = (one.view_members if in_view else None) or one.members
-        if len(parts) == 1 and one.members[0].offset != UNKNOWN:
-            # Of one rank's single run nothing is to be fitted: these are made at once below.
-            firsts += [member.offset for member in members if member.n_runs == 1]
-            steps += [member.disp for member in members if member.n_runs == 1]
-            found.append(
-                [
-                    None if member.n_runs == 1 else offsets_of(parts, number, in_view)
-                    for number, member in enumerate(members)
-                ]
-            )
-        else:
-            found.append([offsets_of(parts, number, in_view) for number in range(len(members))])
-    n = len(firsts)
-    made = iter(LinearOffsets.of_columns(function=["linear"] * n, a=[0] * n, b=steps, c=firsts))
-    return [tuple([next(made) if one is None else one for one in of_phase]) for of_phase in found]
-
-
-def offsets_of(parts: Sequence[RankPhase], member: int, in_view: bool) -> Offsets:
-    """Where a pattern member's repetitions lie, over all ranks of a phase."""
-    each = [((part.view_members if in_view else None) or part.members)[member] for part in parts]
-    first = each[0]
-    if not parts[0].offsets_known:
-        shape = (1, first.size, first.moved)
-        equal = not [one for one in each if (one.n_runs, one.size, one.moved) != shape]
-        sizes = None if equal else ListedSizes.of([one.runs for one in each])
-        return UnknownOffsets.model_construct(sizes=sizes)
-    alike = (1, first.size, first.moved, first.disp)
-    fitted: LinearOffsets | None = None
-    if len(each) == first.n_runs == 1 or not [
-        one for one in each if (one.n_runs, one.size, one.moved, one.disp) != alike
-    ]:
-        fitted = fit_offsets(
-            [one.offset for one in each], [part.rank for part in parts], first.disp
-        )
-    if fitted is not None:
-        return fitted
-    if not [one for one in each if one.n_runs != 1]:
-        return ListedOffsets.of_single_runs(
-            [(one.count, one.size, one.moved, one.offset, one.disp) for one in each]
-        )
-    return ListedOffsets.of([one.runs for one in each])
+def clocks(activity: Activity) -> PartTimes:
+    """When each part happened. A row that two parts share gives each its share of the time."""
+    data, parts, table = activity.data, activity.parts, activity.rows.table
+    row = data.row
+    a, z = row[parts.first_row], row[parts.last_row]
+    skipped = parts.low - data.first_op[parts.first_row]
+    dropped: Int64Array = data.first_op[parts.last_row] + table.count[z] - parts.high
+    timed = (table.start_ns[a] != UNKNOWN) & (table.end_ns[z] != UNKNOWN)
+    share_a, share_z = ((table.end_ns[at] - table.start_ns[at]) // table.count[at] for at in (a, z))
+    each_a, each_z = (table.busy_ns[at] // table.count[at] for at in (a, z))
+    total = edges_of(table.busy_ns[row])
+    busy = total[parts.last_row + 1] - total[parts.first_row] - skipped * each_a - dropped * each_z
+    return PartTimes(
+        tick_first=table.tick[a] + skipped * table.tick_step[a],
+        tick_last=table.tick[z] + (table.count[z] - 1 - dropped) * table.tick_step[z],
+        start_ns=np.where(timed, table.start_ns[a] + skipped * share_a, UNKNOWN),
+        end_ns=np.where(timed, table.end_ns[z] - dropped * share_z, UNKNOWN),
+        busy_ns=busy,
+        seq=table.seq[a] + skipped,
+    )

@@ -13,6 +13,7 @@ from typing import Literal
 
 import numpy as np
 
+from wavetank.model.columns import sums
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.file import FileName, ModelFile
 from wavetank.model.document.file_members import Members, Visits
@@ -20,15 +21,17 @@ from wavetank.model.document.offsets import ViewPositions, is_contiguous
 from wavetank.model.document.phase import Phase, Series, writes
 from wavetank.model.events.file_families import Family
 from wavetank.model.events.row_kinds import BESIDE_MPI
-from wavetank.model.events.streams import DataRows
-from wavetank.model.native.lists import highest as how_far
+from wavetank.model.events.rows import Rows
 from wavetank.model.phases.activity import Activity
+from wavetank.model.phases.streams import Streams
 from wavetank.model.summary.sequentiality import darshan_counts
+from wavetank.trace.ops import codes_where
 from wavetank.trace.schema import (
     LEVEL_NAMES,
     UNKNOWN,
     BoolArray,
     FileView,
+    FoldTable,
     Int64Array,
     Level,
     OpKind,
@@ -49,20 +52,20 @@ def make_files(
     directories: Collection[int] = (),
 ) -> tuple[ModelFile, ...]:
     """One record for each file, in the order of their numbers; ``directories`` of the trace's files are such."""
-    data, traced, views = activity.data, trace.files, trace.views
-    n_files = len(traced)
-    own = activity.is_own(data.file, data.level)
-    reads = activity.codes(lambda op: op.kind == OpKind.READ)
-    sequential, consecutive = (
-        _by_level_and_file(data, counts, n_files)
-        for counts in darshan_counts(data, reads, activity.rows.table)
-    )
+    data, rows, traced, views = activity.data, activity.rows, trace.files, trace.views
+    table, n_files = rows.table, len(traced)
+    reads = codes_where(lambda op: op.kind == OpKind.READ)
+    counted, *counts = darshan_counts(rows, data, reads)
+    sequential, consecutive = (_by_level_and_file(rows, counted, n, n_files) for n in counts)
+    own = activity.is_own(table.file[data.row], rows.level[data.row])
     # Below a file view that the trace does not hold, the POSIX level alone knows how far it reaches.
-    highest = _highest_offsets(data, views, own, n_files)
-    unknown = set(np.unique(data.file[own & (data.offset == UNKNOWN)]).tolist())
-    n_operations = np.bincount(data.file[own], weights=data.count[own], minlength=n_files)
-    has_read = np.bincount(data.file[own & reads[data.op]], minlength=n_files) > 0
-    has_write = np.bincount(data.file[own & ~reads[data.op]], minlength=n_files) > 0
+    highest = _highest_offsets(rows, data, views, own, n_files)
+    mine = data.row[own]
+    unknown = set(np.unique(table.file[mine[table.offset[mine] == UNKNOWN]]).tolist())
+    is_read = reads[table.op[mine]]
+    n_operations = np.bincount(table.file[mine], weights=rows.n[mine], minlength=n_files)
+    has_read = np.bincount(table.file[mine[is_read]], minlength=n_files) > 0
+    has_write = np.bincount(table.file[mine[~is_read]], minlength=n_files) > 0
     users = _users(activity)
     by_file: dict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
@@ -205,44 +208,44 @@ def _directions(names: tuple[str, ...]) -> Set[str]:
 # --- sums and maxima by file ----------------------------------------------------------------------
 
 
-def _by_level_and_file(data: DataRows, values: Int64Array, n_files: int) -> dict[str, list[int]]:
-    """Sums of a number of each row."""
+def _by_level_and_file(
+    rows: Rows, index: Int64Array, values: Int64Array, n_files: int
+) -> dict[str, list[int]]:
+    """Sums of a number of each of some rows."""
     found = {}
     for name, level in (("posix", Level.POSIX), ("mpiio", Level.MPIIO)):
-        at = data.level == level
+        at = rows.level[index] == level
         if level == Level.MPIIO:
-            at |= data.level == BESIDE_MPI
-        sums = np.zeros(n_files, dtype=np.int64)
-        np.add.at(sums, data.file[at], values[at])
-        found[name] = sums.tolist()
+            at |= rows.level[index] == BESIDE_MPI
+        found[name] = sums(values[at], rows.table.file[index[at]], n_files).tolist()
     return found
 
 
 def _highest_offsets(
-    data: DataRows,
+    rows: Rows,
+    data: Streams,
     views: Sequence[FileView],
     own: BoolArray,
     n_files: int,
 ) -> list[int | None]:
     """Highest offset touched + 1 of each file, bytes; None where offsets are unknown at its level and below it."""
     highest: list[int | None] = [0] * n_files
-    known = data.offset != UNKNOWN
-    told_below = set(np.unique(data.file[known & ~own]).tolist())
-    for file in np.unique(data.file[own & ~known]).tolist():
+    table = rows.table
+    known, of_row = table.offset[data.row] != UNKNOWN, table.file[data.row]
+    told_below = set(np.unique(of_row[known & ~own]).tolist())
+    for file in np.unique(of_row[own & ~known]).tolist():
         highest[file] = 0 if file in told_below else None
-    index = np.flatnonzero(known)
+    index = data.row[known]
     # The end of a row in its view (or in the file, where it has none).
-    in_view = data.view[index] != UNKNOWN
-    offset = np.where(in_view, data.view_offset[index], data.offset[index])
-    disp = np.where(in_view, data.view_disp[index], data.disp[index])
-    count, size, moved = data.count[index], data.size[index], data.moved[index]
+    in_view = table.view[index] != UNKNOWN
+    offset = np.where(in_view, table.view_offset[index], table.offset[index])
+    disp = np.where(in_view, table.view_disp[index], table.disp[index])
+    count, size, moved = table.count[index], table.size[index], table.moved[index]
     # Only the last operation of a row may be short, so that the one before it may reach further.
     last = offset + (count - 1) * disp
     end = np.maximum(last + moved - (count - 1) * size, offset + np.where(count > 1, size, moved))
     end = np.maximum(end, np.where(count > 1, last - disp + size, end))
-    for place in np.flatnonzero(data.listed[index] >= 0).tolist():
-        end[place] = _listed_end(data, int(index[place]))
-    pairs = data.file[index].astype(np.int64) * (len(views) + 1) + data.view[index] + 1
+    pairs = table.file[index].astype(np.int64) * (len(views) + 1) + table.view[index] + 1
     values, inverse = np.unique(pairs, return_inverse=True)
     ends = np.zeros(len(values), dtype=np.int64)
     np.maximum.at(ends, inverse, end)
@@ -253,22 +256,22 @@ def _highest_offsets(
         if view:
             positions = ViewPositions(views[view - 1])
             if positions.tiles_reached_over:
-                rows = index[inverse == number].tolist()
-                top = max([_end_in_view(data, row, positions) for row in rows])  # noqa: PLW2901
+                some = index[inverse == number].tolist()
+                top = max([_end_in_view(table, row, positions) for row in some])  # noqa: PLW2901
             else:
                 top = positions.end(top - 1, top)  # noqa: PLW2901
         highest[file] = max(so_far, top)
     return highest
 
 
-def _end_in_view(data: DataRows, row: int, positions: ViewPositions) -> int:
+def _end_in_view(table: FoldTable, row: int, positions: ViewPositions) -> int:
     """How far the operations of a row reach in a file whose view has tiles that reach over those behind them.
 
     Of operations that lie apart those in the last such tiles are looked at.
     """
     count, size, moved, first, disp = (
         int(column[row])
-        for column in (data.count, data.size, data.moved, data.view_offset, data.view_disp)
+        for column in (table.count, table.size, table.moved, table.view_offset, table.view_disp)
     )
     if disp == size:
         return positions.end(first, first + moved)
@@ -282,16 +285,6 @@ def _end_in_view(data: DataRows, row: int, positions: ViewPositions) -> int:
             for at in (first + number * disp,)
         ]
     )
-
-
-def _listed_end(data: DataRows, row: int) -> int:
-    """How far the operations of a row with listed offsets reach."""
-    n = int(data.count[row])
-    offset = data.lists.offset[data.listed[row] :][:n]
-    sized = data.sized[row]
-    size = int(data.size[row]) if sized < 0 else data.lists.size[sized:][: n - 1]
-    most = how_far(offset[:-1], size)
-    return max(most, int(offset[-1] + data.last_moved[row]))
 
 
 # --- access mode ----------------------------------------------------------------------------------

@@ -124,8 +124,8 @@ def times_of_rows(rows: Rows, trace: Trace) -> RunTimes:
         codes_where(lambda op: op.kind == OpKind.OPEN),
         codes_where(lambda op: op.kind == OpKind.STAT and op.name != "fstat"),  # of an open file
     )
-    counts = [total(data, table.count), total(data, table.moved)]
-    counts += [total(codes[code] & ~data, table.count) for codes in kinds]
+    counts = [total(data, rows.n), total(data, rows.moved)]
+    counts += [total(codes[code] & ~data, rows.n) for codes in kinds]
     of: dict[str, npt.NDArray[Any]] = {
         name: column.astype(np.int64)
         for name, column in zip(_COUNTS, [*counts, np.zeros(len(keys))], strict=True)

@@ -23,11 +23,8 @@ def phases_of_rows(activity: Activity, ph_id: Int64Array) -> Int64Array:
         activity: the trace.
         ph_id: for each part of the activity the number of its phase.
     """
-    data = activity.data
     found = np.full(len(activity.rows.table), -1, dtype=np.int64)
-    lows = np.array([part.low for part in activity.parts], dtype=np.int64)
-    if len(lows):
-        found[data.row] = ph_id[np.searchsorted(lows, data.first_op, side="right") - 1]
+    found[activity.data.row] = ph_id[activity.parts.of_rows(activity.data)]
     return found
 
 
@@ -38,13 +35,14 @@ def relate_levels(activity: Activity, ph_id: Int64Array) -> tuple[LevelRelation,
         activity: the trace.
         ph_id: for each part of the activity the number of its phase.
     """
-    rows, data = activity.rows, activity.data
-    made = np.flatnonzero((data.level == Level.POSIX) & (rows.inside[data.row] >= 0))
-    made = made[rows.kind[rows.inside[data.row[made]]] == RowKind.DATA]
+    rows, table = activity.rows, activity.rows.table
+    made = activity.data.row  # rows by stream
+    made = made[(rows.level[made] == Level.POSIX) & (rows.inside[made] >= 0)]
+    made = made[rows.kind[rows.inside[made]] == RowKind.DATA]
     if not len(made):
         return ()
     phase = phases_of_rows(activity, ph_id)
-    above, below = phase[rows.inside[data.row[made]]], phase[data.row[made]]
+    above, below = phase[rows.inside[made]], phase[made]
     some = above >= 0  # the MPI-IO level may be left out
     made, above, below = made[some], above[some], below[some]
     n_phases = int(ph_id.max()) + 1
@@ -52,21 +50,21 @@ def relate_levels(activity: Activity, ph_id: Int64Array) -> tuple[LevelRelation,
         return ()
     # The rows of each pair of phases in sequence, those of each rank together.
     pair = above * n_phases + below
-    order = np.lexsort((data.rank[made], pair))
+    order = np.lexsort((table.rank[made], pair))
     pair, made = pair[order], made[order]
-    rank = data.rank[made]
+    rank = table.rank[made]
     new_pair = np.append(True, pair[1:] != pair[:-1])
     start = np.flatnonzero(new_pair)
     of_rank = np.flatnonzero(new_pair | np.append(True, rank[1:] != rank[:-1]))
     ranks = rank[of_rank].tolist()
     bounds = pairwise([*np.searchsorted(of_rank, start).tolist(), len(ranks)])
-    size = data.size[made]
+    size = table.size[made]
     return LevelRelation.of_columns(
         ph_id=(pair[start] // n_phases).tolist(),
         below=(pair[start] % n_phases).tolist(),
         ranks=[tuple(ranks[low:high]) for low, high in bounds],
-        n_operations=np.add.reduceat(data.count[made], start).tolist(),
-        moved=np.add.reduceat(data.moved[made], start).tolist(),
+        n_operations=np.add.reduceat(rows.n[made], start).tolist(),
+        moved=np.add.reduceat(rows.moved[made], start).tolist(),
         rs_min=np.minimum.reduceat(size, start).tolist(),
         rs_max=np.maximum.reduceat(size, start).tolist(),
     )

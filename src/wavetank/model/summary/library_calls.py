@@ -19,6 +19,7 @@ from wavetank.model.summary.level_relations import phases_of_rows
 from wavetank.notes import Note, note
 from wavetank.tables.words import phases_text
 from wavetank.trace.arguments import Memory
+from wavetank.trace.ops import codes_where
 from wavetank.trace.schema import BoolArray, Int64Array, Level, OpKind
 
 
@@ -37,7 +38,7 @@ def library_calls(activity: Activity, ph_id: Int64Array, told: BoolArray) -> tup
     calls = np.flatnonzero((rows.level == Level.MPIIO) & (phase >= 0))
     if not len(calls):
         return ()
-    is_write = activity.codes(lambda op: op.kind == OpKind.WRITE)[table.op]
+    is_write = codes_where(lambda op: op.kind == OpKind.WRITE)[table.op]
     reads = _reads_below(activity)
     above = rows.inside[reads]
     memory = table.details.memory[table.given]
@@ -47,13 +48,13 @@ def library_calls(activity: Activity, ph_id: Int64Array, told: BoolArray) -> tup
     with_gaps = calls[(memory[calls] == Memory.GAPS) & ~told[calls]]
     of_gaps = np.setdiff1d(phase[with_gaps], of_reads)
     writes = calls[is_write[calls] & np.isin(phase[calls], of_reads)]
-    return (*_reading(of_reads, int(table.count[writes].sum()), activity, reads), *_gaps(of_gaps))
+    return (*_reading(of_reads, int(rows.n[writes].sum()), activity, reads), *_gaps(of_gaps))
 
 
 def _reads_below(activity: Activity) -> Int64Array:
     """Rows of POSIX reads that were made in an MPI-IO call on the same file, and did not fail."""
     rows, table = activity.rows, activity.rows.table
-    is_read = activity.codes(lambda op: op.kind == OpKind.READ)[table.op]
+    is_read = codes_where(lambda op: op.kind == OpKind.READ)[table.op]
     moved = (rows.kind == RowKind.DATA) | (
         rows.kind == RowKind.EMPTY
     )  # empty: behind the file's end
@@ -68,8 +69,8 @@ def _reading(
     """Of writes below which the library read, and whose memory is not known to be plain."""
     if not len(ph_ids):
         return
-    table = activity.rows.table
-    n_reads, n_bytes = int(table.count[reads].sum()), int(table.moved[reads].sum())
+    rows = activity.rows
+    n_reads, n_bytes = int(rows.n[reads].sum()), int(rows.moved[reads].sum())
     text = (
         "{phases}: below {n_writes:,} MPI-IO writes the MPI library made {n_reads:,} reads of {n_bytes:,} bytes itself; a "
         "replay's memory has no gaps, so that its library may not read"

@@ -9,8 +9,7 @@ import numpy as np
 from wavetank.model.document.file import ModelFile
 from wavetank.model.document.model import Requirements
 from wavetank.model.document.phase import Phase
-from wavetank.model.phases.phase_table import PartTimes
-from wavetank.model.phases.rank_phase import RankPhase
+from wavetank.model.phases.rank_merging import PartTimes
 from wavetank.model.summary.file_table import directions, shared_files
 from wavetank.trace.schema import Int64Array
 
@@ -18,12 +17,14 @@ from wavetank.trace.schema import Int64Array
 def make_requirements(
     files: Sequence[ModelFile],
     phases: Sequence[Phase],
-    parts: Sequence[RankPhase],
+    rank: Int64Array,
     ph_id: Int64Array,
     times: PartTimes,
     n_processes: int,
 ) -> Requirements:
     """Requirements of the phases at the application's own level, of ``n_processes`` ranks that do I/O.
+
+    ``rank``, ``ph_id`` and ``times`` are those of the ranks' parts of phases.
 
     The rates reached are bytes over the time that the busiest rank spent in such operations; phases
     that mix reads and writes count for neither.
@@ -32,7 +33,6 @@ def make_requirements(
     by_directions: dict[Set[str], list[Phase]] = {}
     for phase in timed:
         by_directions.setdefault(directions(phase), []).append(phase)
-    rank = np.array([part.rank for part in parts], dtype=np.int64)
 
     def rate(direction: str) -> float | None:
         return _rate(by_directions.get(frozenset({direction}), []), rank, ph_id, times)

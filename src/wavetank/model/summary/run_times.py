@@ -7,15 +7,18 @@ one period; their repetitions are taken to be alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import as_folded, blocks, members
-from wavetank.model.document.thresholds import Thresholds
-from wavetank.trace.ops import DATA_KINDS, codes_where
-from wavetank.trace.schema import UNKNOWN, FoldTable, Int32Array, Int64Array, Op
+from wavetank.model.events.codes import MOVES_DATA
+from wavetank.model.events.loop_layout import loops_of
+from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array
+
+IDLE_PARTS = 200
+"""Of a run's time, each three columns of a plot: shorter idle times are not kept."""
+MOST_IDLE_TIMES = 20_000
+"""Idle times that are kept: the longest ones, as many as the points of a rank in a timeline."""
 
 
 @dataclass(frozen=True)
@@ -33,40 +36,31 @@ class IdleTimes:
     start_ns: Int64Array
     end_ns: Int64Array
 
-    def before(self, rank: Int32Array, seq: Int64Array) -> Int64Array:
+    def before(self, rank: Int64Array, seq: Int64Array) -> Int64Array:
         """How many of these idle times come before each of some operations: all of lower ranks, and those of its own."""
         if not len(self):
             return np.zeros(len(rank), dtype=np.int64)
         n = int(max(self.seq.max(), seq.max(initial=0))) + 2
-        found: Int64Array = np.searchsorted(
-            self.rank * n + self.seq, rank.astype(np.int64) * n + seq, side="right"
-        )
+        found: Int64Array = np.searchsorted(self.rank * n + self.seq, rank * n + seq, side="right")
         return found
 
     def __len__(self) -> int:
         return len(self.rank)
 
 
-def find_idle(table: FoldTable, ops: Mapping[int, Op], thresholds: Thresholds) -> IdleTimes:
-    """The idle times of all ranks.
-
-    Args:
-        table: rows of a trace, in rank order.
-        ops: operations by their code.
-        thresholds: how long an idle time is, and how many are kept.
-    """
-    is_data = codes_where(lambda op: op.kind in DATA_KINDS, ops)
-    wanted = is_data[table.op] & (table.start_ns != UNKNOWN) & (table.end_ns != UNKNOWN)
+def find_idle(table: FoldTable) -> IdleTimes:
+    """The idle times of all ranks, of rows in rank order."""
+    wanted = MOVES_DATA[table.op] & (table.start_ns != UNKNOWN) & (table.end_ns != UNKNOWN)
     every = bool(wanted.all())
     index = np.arange(len(table)) if every else np.flatnonzero(wanted)
     if len(index) == 0:
-        return _sorted([], thresholds.idle_times)
+        return _sorted([], MOST_IDLE_TIMES)
     start = table.start_ns if every else table.start_ns[index]
     end = table.end_ns if every else table.end_ns[index]
-    least = (int(end.max()) - int(start.min())) / thresholds.idle_parts
+    least = (int(end.max()) - int(start.min())) / IDLE_PARTS
     found = [_inside_loops(table, index, least)] if table.loop.any() else []
     found.append(_between(table, index, start, end, least))
-    return _sorted(found, thresholds.idle_times)
+    return _sorted(found, MOST_IDLE_TIMES)
 
 
 def _sorted(found: list[IdleTimes], most: int) -> IdleTimes:
@@ -114,12 +108,14 @@ def _between(
 
 def _inside_loops(table: FoldTable, index: Int64Array, least: float) -> IdleTimes:
     """Between the data operations of loops' repetitions, and between repetitions."""
-    folded = as_folded(table)
+    loops = loops_of(table)
     inside = index[table.loop[index] > 0]
     if not len(inside):
         return _sorted([], 0)
-    body = members(folded)[inside]  # operations of a repetition, also those that move nothing
-    of_loop = blocks(folded).of_row[inside]
+    body = loops.members_of_rows()[
+        inside
+    ]  # operations of a repetition, also those that move nothing
+    of_loop = loops.of_row[inside]
     start, count = table.start_ns[inside], table.count[inside]
     each = table.busy_ns[inside] // count
     period = (table.end_ns[inside] - each - start) // np.maximum(count - 1, 1)

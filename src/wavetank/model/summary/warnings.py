@@ -9,14 +9,13 @@ from pathlib import PurePath
 
 import numpy as np
 
-from wavetank.model.compression.folded_table import blocks
+from wavetank.model.events.codes import MOVES_DATA
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
 from wavetank.model.phases.activity import Activity
 from wavetank.model.rules import Rules
 from wavetank.notes import Note, note, texts
 from wavetank.tables.words import listed
-from wavetank.trace.ops import DATA_KINDS, codes_where
 from wavetank.trace.schema import LEVEL_NAMES, UNKNOWN, Level, Trace
 
 
@@ -46,7 +45,7 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[Note]:
         & (rows.inside < 0)
         & (table.start_ns != UNKNOWN)
     )
-    beside &= activity.own_levels()[table.file] == Level.MPIIO
+    beside &= activity.own_levels[table.file] == Level.MPIIO
     if beside.any():
         names = sorted(
             {
@@ -55,7 +54,7 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[Note]:
             }
         )
         text = (
-            f"{', '.join(names)} was used through MPI-IO and beside it: {int(table.count[beside].sum())} POSIX operations "
+            f"{', '.join(names)} was used through MPI-IO and beside it: {int(rows.n[beside].sum())} POSIX operations "
             "outside of MPI-IO calls, on files that the MPI library opened, are phases of the level below, and in no program"
         )
         found.append(note("inferred", "levels", text))
@@ -68,15 +67,14 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[Note]:
         text = "the trace has no part for rank {ranks}: its I/O is not in the model"
         found.append(note("unfinished", "ranks", text, ranks=listed(missing, 8)))
     failed = (table.error != 0) & (rows.kind == RowKind.FILE) & (table.file >= 0)
-    is_data = codes_where(lambda op: op.kind in DATA_KINDS, rows.ops)
-    n_failed = int(table.count[failed & is_data[table.op]].sum())
+    n_failed = int(rows.n[failed & MOVES_DATA[table.op]].sum())
     if n_failed:
         text = "{n} reads or writes failed; they are no part of any phase"
         found.append(note("inferred", "operations", text, n=n_failed))
     for level, splits in rules.split_at_communication.items():
         at = (rows.level == level) & (rows.kind == RowKind.DATA)
         unseen = trace.source.startswith("darshan") or (
-            not (rows.comm[at] > 0).any() and trace.source != "wavetank"
+            not (rows.communication[at] > 0).any() and trace.source != "wavetank"
         )
         if splits and at.any() and (unseen or not (table.tick[at] > 0).any()):
             text = "the trace counts no communication, so that it could not split phases at level {level}"
@@ -94,8 +92,8 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[Note]:
     if unknown:
         text = f"the trace does not say at which offsets {', '.join(unknown)} was accessed"
         found.append(note("unseen", "offsets", text))
-    if len(activity.library_files):
-        names = [PurePath(trace.files[file].path).name for file in activity.library_files.tolist()]
+    if len(rows.library_files):
+        names = [PurePath(trace.files[file].path).name for file in rows.library_files.tolist()]
         text = f"files that only the MPI library used are left out: {listed(names, 4)}"
         found.append(note("inferred", "files", text))
     return found
@@ -105,13 +103,7 @@ def _hidden_gaps(rows: Rows, gap_s: float) -> list[Note]:
     """Folded rows whose inner pauses might be longer than the gap."""
     table = rows.table
     some = (rows.kind == RowKind.DATA) & (table.count > 1) & (table.start_ns >= 0)
-    busy = table.busy_ns.copy()
-    loops = blocks(table)
-    if len(loops):
-        inside = loops.of_row >= 0
-        of_loop = np.add.reduceat(np.where(inside, busy, 0), loops.start)
-        busy[inside] = of_loop[loops.of_row[inside]]
-    idle = table.end_ns[some] - table.start_ns[some] - busy[some]
+    idle = (table.end_ns - table.start_ns - table.busy_ns)[some]
     n = int((idle > gap_s * 1e9).sum())
     if not n:
         return []

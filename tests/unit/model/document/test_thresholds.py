@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from fold_builder import Event, model_of, trace_of
+from fold_builder import Event, model_of
 from pydantic import ValidationError
 
 from wavetank.errors import ModelError
 from wavetank.model.comparison.comparability import notes_of, sight_of
-from wavetank.model.compression.folding import fold
 from wavetank.model.counters.layout import Space, Steps, lay_out
 from wavetank.model.document.model import Model
 from wavetank.model.document.thresholds import Thresholds
-from wavetank.model.extract import compactor
-from wavetank.model.programs.loops import Loop, compress
 from wavetank.model.rules import Rules
 from wavetank.model.scaling.fitting import fit_models
 
@@ -62,31 +59,8 @@ def test_models_by_other_thresholds_give_no_functions() -> None:
 
 
 def test_a_threshold_that_decides_nothing_is_refused() -> None:
-    with pytest.raises(ValidationError, match="mix_turns"):
-        Thresholds(mix_turns=0)
-
-
-def test_a_row_has_as_many_equal_steps_as_the_threshold_says() -> None:
-    table = trace_of([Event(0, "pwrite", offset=i * 10, size=10) for i in range(5)]).folds
-    assert len(fold(table, compactor=compactor(by(equal_steps=4)))) == 1
-    assert len(fold(table, compactor=compactor(by(equal_steps=5)))) == 5
-
-
-def test_rows_of_enough_operations_are_not_searched_for_loops() -> None:
-    # Runs of five writes and a read between them: three operations a row, 400 times the same two rows.
-    events = [
-        Event(0, "pread" if i % 6 == 5 else "pwrite", offset=i * 10, size=10) for i in range(2400)
-    ]
-    table = trace_of(events).folds
-    assert len(fold(table, compactor=compactor(Rules()))) == 6
-    assert len(fold(table, compactor=compactor(by(folded_operations=3)))) == 800
-
-
-def test_a_loop_is_found_by_as_many_recurrences_as_the_threshold_says() -> None:
-    # The body holds its first step three times: its third recurrence is the loop's length.
-    sequence = [1, 2, 1, 3, 1, 4] * 3
-    assert compress(sequence, 3) == (Loop(3, (1, 2, 1, 3, 1, 4)),)
-    assert compress(sequence, 2) == (1, Loop(2, (2, 1, 3, 1, 4, 1)), 2, 1, 3, 1, 4)
+    with pytest.raises(ValidationError, match="pieces"):
+        Thresholds(pieces=0)
 
 
 @pytest.mark.parametrize(("sweeps", "ways"), [(10, 3), (11, 1)])

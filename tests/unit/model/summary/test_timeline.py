@@ -11,10 +11,8 @@ import pytest
 from fold_builder import Event, fold_table, model_of
 
 from wavetank.model.document.model import Model
-from wavetank.model.document.thresholds import Thresholds
-from wavetank.model.rules import Rules
+from wavetank.model.summary import run_times, timeline
 from wavetank.model.summary.run_times import find_idle
-from wavetank.trace.ops import OPS
 
 
 def rounds(n_ranks: int, n: int) -> list[Event]:
@@ -26,16 +24,22 @@ def rounds(n_ranks: int, n: int) -> list[Event]:
     ]  # fmt: skip
 
 
-def test_all_phases_of_one_rank_are_kept_where_ranks_are_thinned() -> None:
-    model = model_of(rounds(4, 60), Rules(thresholds=Thresholds(timeline_points=10)))
+def test_all_phases_of_one_rank_are_kept_where_ranks_are_thinned(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timeline, "POINTS", 10)
+    model = model_of(rounds(4, 60))
     assert len(model.phases) == 120 // 2
     assert {point.rank for point in model.timeline} == {0}
     assert sorted(point.tick_first for point in model.timeline) == [1 + 2 * i for i in range(60)]
 
 
-def test_a_thinned_rank_shows_all_of_its_time_and_both_files() -> None:
-    few = Thresholds(timeline_points=10, timeline_points_of_rank=30)
-    points = model_of(rounds(1, 60), Rules(thresholds=few)).timeline
+def test_a_thinned_rank_shows_all_of_its_time_and_both_files(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(timeline, "POINTS", 10)
+    monkeypatch.setattr(timeline, "POINTS_OF_RANK", 30)
+    points = model_of(rounds(1, 60)).timeline
     assert len(points) == 30
     ticks = sorted(point.tick_first for point in points)
     # Every second phase would be all of one file; here each is among them, and no gap is wider than three phases.
@@ -52,7 +56,7 @@ def test_turns_of_reads_and_writes_of_very_many_ranks_are_told_apart() -> None:
         for turn in range(6)
     ]  # fmt: skip
     found = model_of(events).timeline
-    assert 2000 < len(found) <= Thresholds().timeline_points
+    assert 2000 < len(found) <= timeline.POINTS
     of_rank_0 = [(point.iop_type, point.count) for point in found if point.rank == 0]
     assert of_rank_0 == [("pread", 1), ("pwrite", 1), ("pwrite", 1)] * 2
 
@@ -144,18 +148,19 @@ def test_calls_inside_of_others_do_not_make_idle_times() -> None:
         Event(0, "MPI_File_write", 0, 100, 100, start_ns=MS, duration_ns=4999 * MS),
         Event(0, "MPI_File_write", 0, 200, 100, start_ns=9000 * MS, duration_ns=MS),
     ]
-    idle = find_idle(fold_table(events), OPS, Thresholds())
+    idle = find_idle(fold_table(events))
     assert list(
         zip(idle.seq.tolist(), idle.start_ns.tolist(), idle.end_ns.tolist(), strict=True)
     ) == [(3, 5000 * MS, 9000 * MS)]
 
 
-def test_of_very_many_idle_times_the_longest_are_kept() -> None:
+def test_of_very_many_idle_times_the_longest_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_times, "MOST_IDLE_TIMES", 5)
     events = [
         Event(0, "pwrite", 0, i * 10, 10, start_ns=i * (1000 + i) * MS, duration_ns=MS)
         for i in range(20)
     ]
-    idle = find_idle(fold_table(events), OPS, Thresholds(idle_times=5))
+    idle = find_idle(fold_table(events))
     assert idle.seq.tolist() == [15, 16, 17, 18, 19]  # distances grow
 
 
