@@ -77,7 +77,7 @@ PICTURES: dict[str, Screenshot | Written] = {
         "wavetank report applications-results -o report.html", 1280, 860, ("#study", "figure")
     ),
     "abyss-temporal.png": Written(
-        "wavetank plot abyss.model.json -o plots --kind temporal --format png", "plots/temporal.png"
+        "wavetank summary abyss.model.json --figures plots", "plots/temporal.png"
     ),
 }
 """Every picture of the documentation, by its file in docs/images."""

@@ -14,7 +14,7 @@ from wavetank.cli.main import cli, say
 from wavetank.errors import WavetankError
 
 # They start no program whose output would not be seen here, but for ``trace``: what the traced program prints is not.
-COMMANDS = ("convert", "diff", "fidelity", "fit", "kernel", "model", "show", "trace")
+COMMANDS = ("convert", "diff", "fidelity", "fit", "kernel", "model", "summary", "trace")
 
 
 def run_here(where: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:

@@ -55,7 +55,7 @@ def after(*arguments: object, **environment: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("command", ["model", "show"])
+@pytest.mark.parametrize("command", ["model", "summary"])
 def test_a_log_is_shown_without_what_it_does_not_need(command):
     found = after(command, LOG)
     assert not (NEVER | OF_OTHERS) & set(found["modules"])
@@ -73,5 +73,5 @@ def test_help_needs_no_arrays_and_no_documents():
 def test_programs_that_a_command_starts_have_the_threads_that_the_user_wants(monkeypatch):
     variable = "OPENBLAS_NUM_THREADS"
     monkeypatch.delenv(variable, raising=False)
-    assert variable not in after("show", LOG)["environment"]
-    assert after("show", LOG, **{variable: "3"})["environment"][variable] == "3"
+    assert variable not in after("summary", LOG)["environment"]
+    assert after("summary", LOG, **{variable: "3"})["environment"][variable] == "3"

@@ -120,5 +120,5 @@ def test_a_table_that_measure_does_not_print_is_refused_before_the_measurement(t
 
 def test_show_prints_the_totals_of_a_measurement_that_was_kept(tmp_path, faked):
     call(tmp_path, "--mapping", "2PxCN", "-o", tmp_path / "m.json")
-    shown = CliRunner().invoke(cli, ["show", str(tmp_path / "m.json"), "--table", "totals"])
+    shown = CliRunner().invoke(cli, ["summary", str(tmp_path / "m.json"), "--table", "totals"])
     assert shown.stdout == call(tmp_path, "--mapping", "2PxCN", "--table", "totals").stdout

@@ -1,4 +1,4 @@
-"""``wavetank model`` and ``wavetank show``: what they print, write and refuse."""
+"""``wavetank model``: what it prints, writes and refuses; and tables of files that are there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from fold_builder import Event, trace_of
 
 from wavetank.cli import model as model_command
-from wavetank.cli import schema, show
+from wavetank.cli import schema, summary
 from wavetank.errors import DocumentError, ModelError, TraceError
 from wavetank.model.document.model import Model
 from wavetank.trace.schema import FileView
@@ -101,21 +101,21 @@ def test_a_missing_trace_is_named(tmp_path: Path) -> None:
         )
 
 
-def invoke_show(*arguments: str | Path) -> Result:
+def invoke_summary(*arguments: str | Path) -> Result:
     return CliRunner().invoke(
-        show.command,
-        [str(argument) for argument in arguments],
+        summary.command,
+        ["--full", *(str(argument) for argument in arguments)],
         catch_exceptions=False,
         standalone_mode=False,
     )
 
 
-def test_show_prints_a_model_like_the_command_that_made_it(model: Run, tmp_path: Path) -> None:
+def test_summary_prints_a_model_like_the_command_that_made_it(model: Run, tmp_path: Path) -> None:
     made = model(WRITES, "-o", "m.json").stdout
-    assert invoke_show(tmp_path / "m.json").stdout == made
+    assert invoke_summary(tmp_path / "m.json").stdout == made
 
 
-def test_show_refuses_what_is_not_ours(tmp_path: Path) -> None:
+def test_summary_refuses_what_is_not_ours(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"schema": "other/1"}')
     (tmp_path / "text").write_text("hello")
     for name, message in (
@@ -124,7 +124,7 @@ def test_show_refuses_what_is_not_ours(tmp_path: Path) -> None:
         ("missing", "there is no"),
     ):
         with pytest.raises(DocumentError, match=message):
-            invoke_show(tmp_path / name)
+            invoke_summary(tmp_path / name)
 
 
 def test_a_damaged_model_file_is_named_with_the_place(model: Run, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def _a_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def show(*arguments: str) -> Result:
-    return CliRunner().invoke(cli, ["show", "k.json", *arguments], catch_exceptions=False)
+    return CliRunner().invoke(cli, ["summary", "k.json", *arguments], catch_exceptions=False)
 
 
 def _phases() -> list[dict[str, object]]:
@@ -52,7 +52,7 @@ def test_a_name_that_was_not_printed_is_refused_with_those_that_were() -> None:
 
 def test_a_name_that_no_command_prints_is_refused_before_anything_is_done() -> None:
     def invoke(name: str) -> Result:
-        return CliRunner().invoke(cli, ["show", "no-such-file", "--table", name])
+        return CliRunner().invoke(cli, ["summary", "no-such-file", "--table", name])
 
     assert str(invoke("phasse").exception) == (
         "--table: no command prints a table 'phasse'. Did you mean 'phases'? 'wavetank schema tables' has them all"

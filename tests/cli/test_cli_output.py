@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from table_layout import see_that_it_fits
+from wavetank.cli.document_tables import DOCUMENT
 from wavetank.cli.grid import lay_out
 from wavetank.cli.output import MOST_SHOWN, print_tables
-from wavetank.cli.show import DOCUMENT
 from wavetank.cli.table_schema import DEFINITIONS
 from wavetank.kernel.tables.lines import NOT_BY_IOR
 from wavetank.tables.table import Cell, Table

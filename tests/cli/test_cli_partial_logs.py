@@ -63,7 +63,7 @@ def test_a_model_of_what_is_left_says_what_is_missing(model: Path) -> None:
     lost = texts(made.notes, "lost")
     assert lost and all(MISSING in text for text in lost)
     assert {phase.pattern[0].iop_type for phase in made.phases} == {"write"}
-    shown = run(model, "show", "m.json", "--format", "json")
+    shown = run(model, "summary", "m.json", "--format", "json")
     assert MISSING in shown.stdout
 
 
@@ -104,5 +104,5 @@ def test_a_converted_log_stays_partial(log: Path) -> None:
     refused = run(log, "model", "job.trace", "-o", "m.json")
     assert refused.returncode == 1
     assert PARTIAL in refused.stderr
-    shown = run(log, "show", "job.trace")
+    shown = run(log, "summary", "--full", "job.trace")
     assert PARTIAL in shown.stderr

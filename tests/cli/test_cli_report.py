@@ -1,4 +1,4 @@
-"""``wavetank report`` and ``wavetank plot`` as a user calls them."""
+"""``wavetank report`` and the figures of ``wavetank summary`` as a user calls them."""
 
 from __future__ import annotations
 
@@ -54,29 +54,30 @@ def model(tmp_path):
     return path
 
 
-def test_plot_writes_every_kind_and_prints_their_names(model, tmp_path) -> None:
-    result = run("plot", model, "-o", tmp_path / "plots")
+def test_summary_writes_every_figure_and_prints_their_names(model, tmp_path) -> None:
+    result = run("summary", model, "--figures", tmp_path / "plots")
     assert result.exit_code == 0, result.output
-    names = ["temporal", "spatial", "sizes", "operations", "gantt"]
-    assert result.stdout.split() == [str(tmp_path / "plots" / f"{name}.svg") for name in names]
-    assert all(Path(name).read_text().startswith("<?xml") for name in result.stdout.split())
+    names = ["heat", "temporal", "spatial", "sizes", "operations", "gantt"]
+    files = [f"{name}.{kind}" for name in names for kind in ("svg", "png")]
+    assert result.stdout.split() == [str(tmp_path / "plots" / name) for name in files]
+    drawn = [Path(name) for name in result.stdout.split() if name.endswith(".svg")]
+    assert all(path.read_text().startswith("<?xml") for path in drawn)
 
 
-def test_a_model_without_times_is_plotted_over_tick_only(tmp_path) -> None:
+def test_figures_of_a_model_without_times_are_over_ticks(tmp_path) -> None:
     model = report_examples.abyss()
     phases = tuple(p.model_copy(update={"start_s": None, "end_s": None}) for p in model.phases)
     points = tuple(p.model_copy(update={"start_s": None, "end_s": None}) for p in model.timeline)
     path = tmp_path / "m.json"
     model.model_copy(update={"phases": phases, "timeline": points}).write(path)
-    over_time = run("plot", path, "-o", tmp_path, "--kind", "temporal")
-    assert "--axis tick" in str(over_time.exception)
-    over_tick = run("plot", path, "-o", tmp_path, "--kind", "temporal", "--axis", "tick")
-    assert over_tick.exit_code == 0, over_tick.output
+    result = run("summary", path, "--figures", tmp_path / "plots")
+    assert result.exit_code == 0, result.output
+    assert len(list((tmp_path / "plots").iterdir())) == 12
 
 
 def test_a_damaged_model_leaves_no_folder_behind(tmp_path) -> None:
     (tmp_path / "m.json").write_text("{")
-    result = run("plot", tmp_path / "m.json", "-o", tmp_path / "plots")
+    result = run("summary", tmp_path / "m.json", "--figures", tmp_path / "plots")
     assert isinstance(result.exception, WavetankError)
     assert not (tmp_path / "plots").exists()
 

@@ -14,7 +14,7 @@ _LEFT = {
     "fit": _NOTHING,
     "kernel": _NOTHING,
     "fidelity": _NOTHING,
-    "plot": "plots that are whole stay",
+    "summary": "figures that are whole stay",
     "report": _NOTHING,
     "cluster": "",
     "characterise": "the cluster stays up, and nothing was kept",

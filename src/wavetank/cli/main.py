@@ -27,10 +27,9 @@ from wavetank.steps import STEPS
 # group -> name -> (module below wavetank.cli, one line of help). A module holds several commands as "module:name".
 GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Analyse": {
+        "summary": ("summary", "What the I/O of a log is and why it is slow: one screen; several logs: a line each."),
         "diff": ("diff", "Compare two models phase by phase."),
         "trace": ("trace", "Run a program and record its I/O."),
-        "show": ("show", "Print the tables of a trace, model, kernel or measurement."),
-        "plot": ("plot", "Write plots of a model: heat map, temporal, spatial, sizes, operations, phases."),
     },
     "Decide": {
         "try": ("attempt", "From a log to ranked file systems and a report, with sensible defaults."),
@@ -85,6 +84,10 @@ def _print_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 _ALL = "wavetank.help-all"
 
 
+OLD_NAMES = {"show": "summary --full FILE", "plot": "summary --figures FOLDER LOG"}
+"""Commands of before, and what does their work now."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called, not when they are listed."""
 
@@ -110,6 +113,8 @@ class LazyGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; a wrong name is refused with those near it, which click does not know."""
         name = args[0]
+        if name in OLD_NAMES and not ctx.resilient_parsing:
+            ctx.fail(f"'wavetank {name}' is 'wavetank {OLD_NAMES[name]}' now.")
         known = name in COMMANDS or name in _HIDDEN
         if not known and not name.startswith("-") and not ctx.resilient_parsing:
             if name == "campaign" and args[1:]:

@@ -13,12 +13,13 @@ from wavetank.cli import (
     cluster_plan,
     cluster_tables,
     doctor,
+    document_tables,
     fit,
     instance_tables,
     interfere,
     service_tables,
-    show,
     space_tables,
+    summary,
 )
 from wavetank.compare.tables.all import DEFINITIONS as COMPARISON
 from wavetank.compare.tables.check import CHECK
@@ -37,7 +38,7 @@ from wavetank.tables.table import Definition
 
 _COMMANDS = (
     campaign_tables, cluster_bill, cluster_cloud, cluster_cost, cluster_plan, cluster_tables, doctor, fit, instance_tables, interfere,
-    service_tables, show, space_tables,
+    document_tables, service_tables, space_tables, summary,
 )  # fmt: skip
 DEFINITIONS: tuple[Definition[Any], ...] = (
     *COMPARISON, CHECK, STORED, *STUDY, FINDINGS, *MODEL, MEASUREMENTS, RUNS, QUANTITIES, ASSUMPTIONS, DIFFERENCES, TRACE, RANKS, CALLS,

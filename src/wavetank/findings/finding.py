@@ -32,8 +32,32 @@ Kind = Literal[
     "metadata-load",
     "flush-after-each-write",
     "header-by-all-ranks",
-    "few-servers",
 ]
+
+HEADLINES: dict[Kind, str] = {
+    "time-above-posix": "ranks exchange data and wait inside MPI-IO, storage is hardly busy",
+    "few-aggregators": "too few aggregators write or read for all ranks",
+    "few-ranks": "few ranks do the I/O of all",
+    "uneven-bytes": "some ranks move far more bytes than others",
+    "slow-ranks": "some ranks take far longer for the same work",
+    "no-collective-calls": "many ranks move small pieces of one file by independent calls",
+    "interleaved-pieces": "small pieces of many ranks interleave in one file",
+    "posix-without-mpiio": "ranks share files by POSIX calls",
+    "same-bytes-by-many-ranks": "many ranks read the same bytes",
+    "repeated-reads": "the same bytes are read again and again",
+    "read-back": "the run reads what it wrote",
+    "many-small-files": "the data lies in many small files",
+    "small-requests": "requests are small",
+    "small-requests-below": "the MPI library makes small requests of larger ones",
+    "c-streams": "much data goes through C streams",
+    "random-access": "requests jump back and forth",
+    "unaligned-requests": "requests do not begin at blocks of the file system",
+    "metadata-only": "no data is moved, only names and attributes",
+    "metadata-load": "opens, stats and closes take much of the time",
+    "flush-after-each-write": "writes are flushed one by one",
+    "header-by-all-ranks": "all ranks read the same small file",
+}
+"""Each kind in a few words."""
 
 Severity = Literal["critical", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "note")

@@ -93,7 +93,7 @@ class Model:
         """A plot: ranks or offsets over time, a histogram of request sizes, calls, or phases over time (gantt).
 
         Args:
-            kind: which plot, as ``wavetank plot --kind``.
+            kind: which plot, by its name.
             axis: seconds, or MPI calls before the operation.
 
         Raises:

@@ -56,7 +56,7 @@ class Trace:
 
     @property
     def tables(self) -> dict[str, Table]:
-        """What ``wavetank show`` prints, by name: trace, ranks, calls, and durations where they were kept."""
+        """What ``wavetank summary --full`` prints, by name: trace, ranks, calls, and durations where they were kept."""
         from wavetank.model.tables.trace_tables import trace_tables
 
         return by_name(trace_tables(self._trace))

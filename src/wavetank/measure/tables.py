@@ -22,7 +22,7 @@ _HOLDS: dict[bool | None, str] = {
     None: "not known: give a larger --file-size",
 }
 
-MEASUREMENT = facts("measurement", "Measurement", command="show")
+MEASUREMENT = facts("measurement", "Measurement", command="summary")
 
 
 def _origin(measurement: Measurement, phase: PhaseResult) -> Cell:

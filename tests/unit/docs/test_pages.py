@@ -22,7 +22,7 @@ CODE = re.compile(r"^```[\s\S]*?^```$|`[^`\n]+`|^ {4}\S[^\n]*(?:\\\n[^\n]*)*$", 
 COMMAND = re.compile(r"(?:^|[\s`$(])(?:sudo )?wavetank ((?:[a-z]|--help)[^`\n]*(?:\\\n[^`\n]*)*)")
 # Commands that read and write files alone. Others start programs or clusters, which tests of the tutorials do.
 ON_FILES = re.compile(
-    r"(model|kernel|fidelity|diff|convert|plot|cluster (init|check)|"
+    r"(model|kernel|fidelity|diff|convert|summary|cluster (init|check)|"
     r"export|check|run .*--dry-run)\b"
 )
 # Pages whose lines work with the files of ``given``.
@@ -48,9 +48,9 @@ def test_links_lead_somewhere_and_shell_lines_run(
 
 
 def test_mistakes_are_found() -> None:
-    shown = "    wavetank trace -o a -- ls --no-such\n    sudo wavetank kernell a.json\n`wavetank show a --colour red`\n"
+    shown = "    wavetank trace -o a -- ls --no-such\n    sudo wavetank kernell a.json\n`wavetank summary a --colour red`\n"
     found = [mistake_in(words) for words in commands_in(shown)]
-    assert found == [None, "no command kernell", "wavetank show has no option --colour"]
+    assert found == [None, "no command kernell", "wavetank summary has no option --colour"]
     links = "[a](no.md) [b](docs/README.md#no) [c](docs)"
     assert list(broken_links(ROOT / "README.md", links)) == ["no.md", "docs/README.md#no"]
     assert missing_tests("`test_mistakes_are_found` `test_no_such`") == {"test_no_such"}

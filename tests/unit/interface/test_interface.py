@@ -132,7 +132,7 @@ def test_models_kernels_and_figures_are_those_of_the_commands(
     assert len(model.difference(again)) == 0
     other = wavetank.open_trace(LOG.with_name("ior_seq_fpp_posix_1m.darshan")).model()
     assert len(model.difference(other)) > 0
-    told = subprocess.run([sys.executable, "-m", "wavetank", "show", str(tmp_path / "a.json"), "--format", "json"],
+    told = subprocess.run([sys.executable, "-m", "wavetank", "summary", str(tmp_path / "a.json"), "--format", "json"],
                           capture_output=True, text=True, timeout=HANG_S, check=True)  # fmt: skip
     printed = json.loads(told.stdout)
     assert model.phases.records() == again.tables["phases"].records() == printed["phases"]

@@ -56,7 +56,7 @@ def make_kernel(
     if not selection.phases and not moves_no_data:
         raise KernelError(
             f"{model.application} has no I/O phase that a kernel could perform. Look at the model with "
-            "'wavetank show'; was the right program traced?"
+            "'wavetank summary --full'; was the right program traced?"
         )
     used = {phase.file_id for phase in selection.phases} | selection.touched
     touched = [file for file in model.files if file.file_id in used]

@@ -61,7 +61,7 @@ NOT_REPRODUCED: Definition[tuple[str, str]] = Definition(
         Column("kernel", "Kernel", lambda i: i[0], wide=True),
         Column("what", "What", lambda i: i[1], wide=True),
     ),
-    command="show",
+    command="summary",
 )
 
 DEFINITIONS = (REPLAY, FILES, NOT_BY_REPLAY, NOT_REPRODUCED)

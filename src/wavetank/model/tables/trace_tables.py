@@ -12,7 +12,7 @@ from wavetank.trace.ops import DATA_KINDS, OPS
 from wavetank.trace.schema import Int64Array, Trace
 from wavetank.trace.traced_files import TracedFiles
 
-TRACE = facts("trace", "Trace", command="show")
+TRACE = facts("trace", "Trace", command="summary")
 
 
 def trace_tables(trace: Trace) -> list[Table]:

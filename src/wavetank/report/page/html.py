@@ -12,8 +12,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from wavetank import __version__
+from wavetank.findings.all_findings import all_findings
+from wavetank.findings.answer import what_it_is, why_slow
+from wavetank.model.document.model import Model
 from wavetank.report.gather import Campaign
-from wavetank.report.page.content import make_page
+from wavetank.report.page.content import make_page, model_part
 from wavetank.report.plots.svg import Plot, inline_svg
 from wavetank.report.plots.theme import FONTS, css_variables
 from wavetank.tables.table import Interval
@@ -55,6 +58,19 @@ def render(campaign: Campaign, watched: Watched | None = None) -> str:
     scripts = (*SCRIPTS, WATCH_SCRIPT) if watched is not None else SCRIPTS
     template = _environment().get_template("report.html.j2")
     return template.render(page=make_page(campaign), watched=watched, **_parts(scripts))
+
+
+def render_model(model: Model) -> str:
+    """A model's tables and figures as the text of an HTML file."""
+    template = _environment().get_template("model.html.j2")
+    title = f"{model.application}: why its I/O takes as long as it does"
+    return template.render(
+        title=title,
+        lines=[why_slow(model, all_findings(model)), *what_it_is(model)],
+        model=model_part(model, "model"),
+        watched=None,
+        **_parts(SCRIPTS[:3]),
+    )
 
 
 def render_waiting(title: str, why: str, watched: Watched) -> str:

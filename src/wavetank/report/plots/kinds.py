@@ -13,6 +13,7 @@ from wavetank.report.plots.operations import gantt, operation_counts, request_si
 from wavetank.report.plots.svg import Plot
 
 PlotKind = Literal["heat", "temporal", "spatial", "sizes", "operations", "gantt"]
+KINDS: tuple[PlotKind, ...] = ("heat", "temporal", "spatial", "sizes", "operations", "gantt")
 
 
 def draw(model: Model, kind: PlotKind, axis: Axis) -> Plot:
@@ -29,7 +30,7 @@ def draw(model: Model, kind: PlotKind, axis: Axis) -> Plot:
     if axis == "time" and kind in ("heat", "temporal", "spatial", "gantt") and not has_times(model):
         raise ReportError(
             f"the model of {model.application} does not know when its operations happened. "
-            "Plot over tick instead: --axis tick"
+            "Plot over tick instead: axis 'tick'"
         )
     if kind == "heat":
         return heat_map(model, axis)

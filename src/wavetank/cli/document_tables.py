@@ -1,4 +1,4 @@
-"""``wavetank show``: the tables of any file or trace of the chain, told by its content."""
+"""The tables of any file or trace of the chain, told by its content."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wavetank.cli.numpy_start import import_numpy
-from wavetank.cli.output import note_rows, print_notes, print_tables, prints
+from wavetank.cli.output import note_rows, print_notes, print_tables
 from wavetank.errors import DocumentError
 from wavetank.tables.table import Fact, facts
 
@@ -19,21 +18,16 @@ if TYPE_CHECKING:
     from wavetank.tables.table import Table
 
 
-@click.command(name="show")
-@click.argument("path", type=click.Path(path_type=Path))
-@prints(None)
-def command(path: Path, output_format: str) -> None:
-    """Print the tables of a trace, model, kernel or measurement.
+def print_document(path: Path, output_format: str) -> None:
+    """Print the tables of a log, or of a file that wavetank wrote.
 
-    Sizes are in bytes, times in seconds.
-
-    Example: wavetank show run.model.json
+    Raises:
+        DocumentError: it is neither.
     """
-    import_numpy()
-    if path.is_dir() or _is_log(path):
-        _show_trace(path, output_format)
+    if path.is_dir() or is_log(path):
+        _print_log(path, output_format)
         return
-    kind = _kind(path)
+    kind = kind_of_document(path)
     if kind == "model":
         from wavetank.cli.model_output import print_model
         from wavetank.model.document.model import Model
@@ -51,7 +45,7 @@ def command(path: Path, output_format: str) -> None:
         print_tables([_generic(path)], output_format)
 
 
-def _is_log(path: Path) -> bool:
+def is_log(path: Path) -> bool:
     """Whether this is a log of a tool that traces are imported from."""
     from wavetank.errors import TraceError
     from wavetank.trace.open import kind_of
@@ -68,7 +62,7 @@ def _is_log(path: Path) -> bool:
     return True
 
 
-def _kind(path: Path) -> str:
+def kind_of_document(path: Path) -> str:
     """What a file is, by its ``schema`` key: "model" of "wavetank.model/1"."""
     try:
         body = json.loads(path.read_text(encoding="utf-8"))
@@ -78,29 +72,35 @@ def _kind(path: Path) -> str:
         ) from error
     except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DocumentError(
-            f"cannot show {path}: it is no JSON file that wavetank wrote, and no log of another tool ({error}). "
+            f"cannot print {path}: it is no JSON file that wavetank wrote, and no log of another tool ({error}). "
             "Give a trace folder, or a model, kernel or measurement file"
         ) from error
     schema = body.get("schema") if isinstance(body, dict) else None
     if not isinstance(schema, str) or not schema.startswith("wavetank."):
         raise DocumentError(
-            f"cannot show {path}: it is JSON, but its schema is {schema!r} and not one of wavetank's"
+            f"cannot print {path}: it is JSON, but its schema is {schema!r} and not one of wavetank's"
         )
     return schema.removeprefix("wavetank.").split("/")[0]
 
 
-def _show_trace(path: Path, output_format: str) -> None:
-    """Ranks, and operations by file and call."""
+def _print_log(path: Path, output_format: str) -> None:
+    """Ranks, operations by file and call; and the tables of its model, unless nothing can be modelled."""
+    from wavetank.cli.model_output import answer_of, tables_of_model
+    from wavetank.document import provenance
+    from wavetank.errors import ModelError
+    from wavetank.model.extract import extract_model
     from wavetank.model.tables.trace_tables import trace_tables
     from wavetank.trace.open import open_trace
 
     trace = open_trace(path)
-    print_tables(
-        trace_tables(trace),
-        output_format,
-        extra={"notes": note_rows(trace.notes)},
-    )
-    print_notes(trace.notes)
+    tables, notes, answer = trace_tables(trace), trace.notes, None
+    try:
+        model = extract_model(trace, provenance([path]))
+        tables, notes, answer = [*tables_of_model(model), *tables], model.notes, answer_of(model)
+    except ModelError as error:
+        click.echo(f"note: no model: {error}", err=True)
+    print_tables(tables, output_format, extra={"answer": answer, "notes": note_rows(notes)})
+    print_notes(notes)
 
 
 def _show_kernel(kernel: Kernel, output_format: str) -> None:
@@ -132,7 +132,7 @@ def _show_measurement(measurement: Measurement, output_format: str) -> None:
     print_tables(tables, output_format)
 
 
-DOCUMENT = facts("document", "Document", "key", command="show")
+DOCUMENT = facts("document", "Document", "key", command="summary")
 DEFINITIONS = (DOCUMENT,)
 
 
