@@ -61,7 +61,6 @@ def command(
     Example: wavetank kernel abyss.model.json -o abyss.kernel.json
     """
     import_numpy()
-    from wavetank.kernel.construction.below import model_below
     from wavetank.kernel.construction.from_model import make_kernel
     from wavetank.kernel.construction.places import BELOW, is_without_places
     from wavetank.kernel.tables.all import kernel_tables
@@ -71,6 +70,8 @@ def command(
         _refuse_with_variant(variant, fio_file is not None)
     source = Model.read(model)
     if is_without_places(source):
+        from wavetank.kernel.construction.below import model_below
+
         source = model_below(source)
         model = output.with_name(f"{output.stem}.posix.model.json")
         source.write(model)
