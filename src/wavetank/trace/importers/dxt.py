@@ -267,7 +267,11 @@ def _clocks(
         # Views set before the n-th call, its own not among them.
         views = np.append(0, np.cumsum(own_view[calls]))
         tick[calls] = np.arange(len(calls)) + views[1:]
-        begun = np.searchsorted(np.sort(start[calls]), start[others], side="right")
+        # Calls that had begun, by sorting both together: calls and others each are all but sorted, which takes one pass.
+        both = np.argsort(np.concatenate([start[calls], start[others]]), kind="stable")
+        is_other = both >= len(calls)
+        begun = np.empty(len(others), dtype=np.int64)
+        begun[both[is_other] - len(calls)] = np.flatnonzero(is_other) - np.arange(len(others))
         tick[others] = begun + views[begun]
         subtick[others] = np.arange(len(others)) - _begin(tick[others])
     return tick, subtick

@@ -82,8 +82,11 @@ def with_offsets_from_below(
         events: operations.
         undecided: by kind (write: True) and file, whether operations that count as independent may be collective ones.
     """
+    unknown = events.offset == UNKNOWN
+    if not unknown.any():
+        return events, 0
     on_mpi, reads = ON_MPI[events.op], _READS[events.op]
-    wanted = on_mpi & (events.offset == UNKNOWN) & (events.size > 0)
+    wanted = on_mpi & unknown & (events.size > 0)
     wanted &= ~_COLLECTIVE[events.op]
     wanted &= ~np.where(reads, undecided[False][events.file], undecided[True][events.file])
     if not wanted.any():
