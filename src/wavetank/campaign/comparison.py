@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from statistics import median
 
 from wavetank.campaign.comparison_notes import comparison_notes
-from wavetank.campaign.criterion import cost_fix, criterion_of
+from wavetank.campaign.criterion import cost_fix, criterion_of, score_of
+from wavetank.campaign.pauses_check import pauses_notes
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.search_notes import search_of
 from wavetank.campaign.spec import CampaignSpec
@@ -128,8 +129,13 @@ def compare_campaign(
         search=searched,
         trust=tuple(trusts.values()),
         what_if=tuple(variants.values()),
-        notes=comparison_notes(
-            spec, plan, store, stored, prices, configurations, decisions, searched, ended
+        notes=(
+            *comparison_notes(
+                spec, plan, store, stored, prices, configurations, decisions, searched, ended
+            ),
+            *pauses_notes(
+                spec, plan, verdicts.values(), dict(stored), score_of(spec, plan, prices)
+            ),
         ),
         titles={cluster.name: cluster.title for cluster in plan.clusters},
     )

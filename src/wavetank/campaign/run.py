@@ -14,7 +14,7 @@ from wavetank.campaign.executor import Observer, Outcome, execute
 from wavetank.campaign.facts import ClusterFacts
 from wavetank.campaign.plan import Plan, Run
 from wavetank.campaign.run_order import blocks
-from wavetank.campaign.spec import CampaignSpec
+from wavetank.campaign.spec import CampaignSpec, GridRule
 from wavetank.campaign.store import Store
 from wavetank.campaign.variant_files import bench_with_same_files, make_room
 from wavetank.campaign.work import CampaignWork, Made
@@ -66,10 +66,51 @@ def run_campaign(
     Raises:
         MeasurementError: results cannot be stored. What fails on a cluster is recorded, not raised.
     """
+    store.forget_failures()
     work = CampaignWork(spec, plan, store, observer, prices)
     take_down_leftovers(store, deployer, observer)
     site = _Here(work, deployer, performer, watch, make_own)
     return execute(work, site, _turns(work))
+
+
+def check_with_pauses(
+    spec: CampaignSpec,
+    plan: Plan,
+    store: Store,
+    *,
+    deployer: Deployer,
+    performer: Performer,
+    observer: Observer,
+    prices: PriceTable | None = None,
+    watch: MachineWatch | None = None,
+) -> None:
+    """Make the measurements that check choices, once each, as far as the budget allows; what fails is said.
+
+    Args:
+        spec: of the campaign.
+        plan: of the check, see ``pauses_check.plan_of``.
+        store: open for writing.
+        deployer: brings clusters up and down.
+        performer: runs kernels with their pauses.
+        observer: is told what happens.
+        prices: for a budget in money.
+        watch: of the machine's load.
+    """
+    once = spec.model_copy(update={"strategy": GridRule(kind="grid"), "repetitions": 1})
+    work = CampaignWork(once, plan, store, observer, prices)
+    site = _Here(work, deployer, performer, watch, OwnPerformer)
+    for run in plan.runs:
+        cluster = plan.cluster(run.cluster)
+        if run.key in work.done or work.why_not_afforded(run, (), cluster.expected_up_s):
+            continue
+        try:
+            with site.open():
+                site.bring_up(cluster)
+                made = site.measure(run, site.up[run.cluster])
+                while not work.keep(run, made):
+                    made = site.measure(run, site.up[run.cluster])
+        except WavetankError as error:
+            observer.says(f"not checked: {run.label}: {error}")
 
 
 def _turns(work: CampaignWork) -> Iterator[Sequence[Run]]:

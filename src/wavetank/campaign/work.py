@@ -47,8 +47,7 @@ class CampaignWork(Work[Run, Made]):
         observer: Observer,
         prices: PriceTable | None,
     ) -> None:
-        """Begin with what the store holds already. What failed before is tried again."""
-        store.forget_failures()
+        """Begin with what the store holds already."""
         strategy = strategy_of(spec, plan, prices, store.keyed_measurements())
         super().__init__(store, observer, strategy, set(store.done()))
         self.spec = spec

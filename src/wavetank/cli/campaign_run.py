@@ -153,8 +153,9 @@ def _compare(loaded: Loaded, plan: Plan, store: Store) -> Comparison:
 
 def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh: bool) -> Outcome:
     from wavetank.campaign.clusters import ClusterDeployer
+    from wavetank.campaign.pauses_check import checks_of, options_of, plan_of
     from wavetank.campaign.plan import forecast
-    from wavetank.campaign.run import run_campaign
+    from wavetank.campaign.run import check_with_pauses, run_campaign
     from wavetank.measure.disturbance import MachineWatch
     from wavetank.measure.perform import ReplayPerformer, campaign_options
 
@@ -169,18 +170,31 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh
         )
     if loaded.spec.executor == "slurm":
         return _measure_on_slurm(loaded, plan, store, progress, fresh)
-    return run_campaign(
+    deployer, watch = ClusterDeployer(loaded.sources), MachineWatch()
+    outcome = run_campaign(
         loaded.spec,
         plan,
         store,
-        deployer=ClusterDeployer(loaded.sources),
+        deployer=deployer,
         performer=ReplayPerformer(
             options=campaign_options(flush=loaded.spec.flush, pauses=loaded.spec.pauses)
         ),
         observer=progress,
         prices=loaded.prices,
-        watch=MachineWatch(),
+        watch=watch,
     )
+    if checks := checks_of(loaded.spec, plan, _compare(loaded, plan, store).verdicts):
+        check_with_pauses(
+            loaded.spec,
+            plan_of(checks, plan),
+            store,
+            deployer=deployer,
+            performer=ReplayPerformer(options=options_of(loaded.spec)),
+            observer=progress,
+            prices=loaded.prices,
+            watch=watch,
+        )
+    return outcome
 
 
 def _measure_on_slurm(

@@ -87,6 +87,7 @@ def run_on_slurm(
     """
     # Other work on the nodes is the site's business: it is recorded, and nothing is made again for it.
     spec = spec.model_copy(update={"repeat_disturbed": 0})
+    store.forget_failures()
     work = CampaignWork(spec, plan, store, observer, prices)
     site = _Slurm(work, queue, clusters, options, patience or Patience())
     if fresh:
