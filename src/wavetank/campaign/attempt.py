@@ -32,13 +32,15 @@ class Machine:
         free_bytes: of the disk, for the clusters' storage.
         free_memory_bytes: None where it is not known.
         problems: why a cluster cannot come up.
-        directories: of file systems that are mounted, for a user who is not root; None: clusters are made.
+        directories: of file systems that are mounted, for a user who is not root or who names them; None: clusters are made.
+        named: the user named them.
     """
 
     free_bytes: int
     free_memory_bytes: int | None = None
     problems: Callable[[ClusterSpec], Sequence[str]] = lambda spec: ()
     directories: dict[str, Path] | None = None
+    named: bool = False
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,9 @@ class Wishes:
     flush: bool = True
     what_if: bool = False  # knobs of the application
     layouts: bool = False  # knobs of the layout of its files
+    settings: tuple[str, ...] = ()  # these knobs alone, on one cluster
+    runs_per_month: int | None = None
+    smallest_saving: float | None = None
 
 
 def write_attempt(
@@ -71,6 +76,8 @@ def write_attempt(
     """
     memory = memory_for(kernel, machine.free_memory_bytes, wishes.memory_bytes)
     choice = _choice(kernel, memory, machine, f"try-{_mark_of(folder)}")
+    if wishes.settings:
+        choice = Choice(choice.clusters[:1], choice.left_out)
     needed = max(cluster.storage.size for cluster in choice.clusters)
     if needed > machine.free_bytes:
         raise SpecError(
@@ -106,6 +113,9 @@ def write_attempt(
         **_what_if(wishes),
         "baseline": choice.clusters[0].name,  # NFS; of a user the folder's file system
         "characterise": made,
+        **({"verify": True} if machine.named else {}),
+        **({} if wishes.runs_per_month is None else {"runs_per_month": wishes.runs_per_month}),
+        **({} if wishes.smallest_saving is None else {"smallest_saving": wishes.smallest_saving}),
         **({"prices": PRICES} if made else {}),
         "oversubscribe": True,  # a kernel waits for storage, it does not compute
         "notes": list(notes),
@@ -121,6 +131,8 @@ def write_attempt(
 
 
 def _what_if(wishes: Wishes) -> dict[str, object]:
+    if wishes.settings:
+        return {"what_if": list(wishes.settings)}
     if not wishes.layouts:
         return {"what_if": True} if wishes.what_if else {}
     return {"what_if": ["application", "layouts"] if wishes.what_if else ["layouts"]}
@@ -134,6 +146,7 @@ def _choice(kernel: Kernel, memory_bytes: int, machine: Machine, prefix: str) ->
             problems=machine.problems,
             free_memory_bytes=machine.free_memory_bytes,
             prefix=prefix,
+            alone=machine.named,
         )
     return clusters_for(
         kernel,

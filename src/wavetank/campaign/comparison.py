@@ -90,6 +90,7 @@ def compare_campaign(
             baseline=spec.baseline,
             search=searched,
             trust=trusts.get(application.name),
+            variants=variants.get(application.name),
             smallest_saving=spec.smallest_saving,
         )
         for application in own

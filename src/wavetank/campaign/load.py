@@ -227,6 +227,7 @@ def _digest(kernel: Kernel, program: Performed, spec: CampaignSpec) -> str:
         kernel.application,  # results are told by it
         *([program, *_lines(kernel, program)] if program != "replay" else []),
         *(["flushed"] if spec.flush else []),
+        *(["verified"] if spec.verify else []),
         *({"drop": [], "keep": ["paused"]}[spec.pauses]),
     ]
     return hashlib.sha256(f"{' '.join(ways)} {kernel_hash(kernel)}".encode()).hexdigest()

@@ -227,6 +227,10 @@ class CampaignSpec(Record):
         default=True,
         description="what is written is on storage within the I/O time; no: only what the application flushes itself",
     )
+    verify: bool = Field(
+        default=False,
+        description="compare every byte that the replay reads with what was written; outside of the I/O time",
+    )
     pauses: Pauses = Field(
         default="drop",
         description="the application's pauses between operations: left out, or kept asleep; they are no I/O time",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from wavetank.errors import DocumentError, TraceError, WavetankError
 from wavetank.notes import carried, texts
 
 if TYPE_CHECKING:
+    from wavetank.compare.comparison import Comparison
     from wavetank.kernel.document.kernel import Kernel
     from wavetank.model.document.model import Model
 
@@ -42,6 +45,23 @@ if TYPE_CHECKING:
     "the files fit into the instance's]",
 )  # fmt: skip
 @click.option(
+    "--on", "directories", multiple=True, metavar="DIR", type=click.Path(path_type=Path),
+    help="Compare these directories of mounted file systems in place of clusters, as an ordinary user; may be given several "
+    "times. The first is the baseline.",
+)  # fmt: skip
+@click.option(
+    "--set", "settings", multiple=True, metavar="KNOB=VALUE",
+    help="Measure the application as it is and with this one knob turned, on one file system: stripe-size=4MiB, "
+    "request-size=1MiB ...; may be given several times.",
+)  # fmt: skip
+@click.option(
+    "--runs-per-month", type=click.IntRange(1), metavar="N", help="Tell the cost of a month of so many runs too.",
+)  # fmt: skip
+@click.option(
+    "--smallest-saving", type=click.FloatRange(0, 100, max_open=True), metavar="PERCENT",
+    help="Of the run's time or cost: less is no reason to leave the baseline.  [default: 5]",
+)  # fmt: skip
+@click.option(
     "--what-if", "what_if", is_flag=True,
     help="Measure variants of the application too, one knob turned each: request size, aggregators, files, readers ...",
 )  # fmt: skip
@@ -62,6 +82,10 @@ def command(
     mappings: tuple[str, ...],
     memory: str | None,
     flush: bool,
+    directories: tuple[Path, ...],
+    settings: tuple[str, ...],
+    runs_per_month: int | None,
+    smallest_saving: float | None,
     what_if: bool,
     layouts: bool,
     dry_run: bool,
@@ -73,24 +97,36 @@ def command(
     LOG is a trace, a log of another tool that wavetank reads (Darshan, DFTracer, strace, ...), a
     model or a kernel. The first line of what is printed is the answer. Everything that is made on
     the way stays in the folder, the campaign file included, to be changed and run again.
-    A user who is not root compares the file systems that are mounted here.
+    A user who is not root compares the file systems that are mounted here; --on names them.
 
-    Example: wavetank try abyss.trace -o try-abyss
+    Example: wavetank try job.darshan --on /home/me --on /scratch/me
     """
     from wavetank.campaign.attempt import Machine, Wishes, write_attempt
     from wavetank.campaign.attempt_notes import free_memory_bytes
-    from wavetank.campaign.clusters import read_cluster
+    from wavetank.campaign.clusters import read_cluster, specs_of
     from wavetank.campaign.load import load_campaign
     from wavetank.campaign.plan import make_plan
     from wavetank.campaign.spec import read_campaign
-    from wavetank.campaign.user_candidates import directories_of_a_user
+    from wavetank.campaign.user_candidates import directories_asked, directories_of_a_user
     from wavetank.cli.campaign_run import print_forecast, run_plan
     from wavetank.cluster import deploy
     from wavetank.measure.mapping import parse_mapping
 
     for mapping in mappings:
         parse_mapping(mapping)
-    wishes = Wishes(repetitions, mappings, _memory(memory), flush, what_if, layouts)
+    share = None if smallest_saving is None else smallest_saving / 100
+    wishes = Wishes(
+        repetitions,
+        mappings,
+        _memory(memory),
+        flush,
+        what_if,
+        layouts,
+        settings,
+        runs_per_month,
+        share,
+    )
+    asked = directories_asked(directories)
     known = _read(log)  # before anything is made
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -99,8 +135,10 @@ def command(
     kernel, model = _kernel_of(known, log, output)
     for doubt in texts(carried(kernel.notes)):
         click.echo(f"note: {doubt}", err=True)
-    ours = None if os.geteuid() == 0 else directories_of_a_user(output)
-    machine = Machine(shutil.disk_usage(output).free, free_memory_bytes(), deploy.check, ours)
+    ours = asked or (None if os.geteuid() == 0 else directories_of_a_user(output))
+    machine = Machine(
+        shutil.disk_usage(output).free, free_memory_bytes(), deploy.check, ours, bool(asked)
+    )
     path = write_attempt(kernel, model, output, wishes, machine)
     spec = read_campaign(path)
     loaded = load_campaign(spec, path.resolve().parent, read_cluster)
@@ -111,9 +149,37 @@ def command(
         print_forecast(loaded, plan, spec.output, fresh, output_format)
         return
     try:
-        run_plan(loaded, plan, spec.output, fresh, output_format)
+        comparison = run_plan(loaded, plan, spec.output, fresh, output_format)
+        if asked and output_format in ("answer", "table"):
+            paths = {each.name: each.file_system.path for each in specs_of(loaded.sources)}
+            for line in lines_to_paste(comparison, paths):
+                click.echo(line)
     finally:
         _report(spec.output, output / "report.html")
+
+
+def lines_to_paste(comparison: Comparison, paths: Mapping[str, str | None]) -> list[str]:
+    """Where to run the application, as a line for a shell, with what was measured there.
+
+    Args:
+        comparison: of directories.
+        paths: cluster -> directory.
+    """
+    by_id = {each.id: each for each in comparison.configurations}
+    found = []
+    for verdict in comparison.verdicts:
+        chosen = by_id.get(verdict.choice or "")
+        path = None if chosen is None else paths.get(chosen.cluster)
+        if chosen is None or path is None:
+            continue
+        times = None if chosen.against is None else chosen.against.times_as_fast
+        speed = (
+            "the best of those measured here"
+            if times is None or chosen.against is None or not chosen.against.told_apart
+            else f"{times.median:.1f} times as fast, measured here"
+        )
+        found.append(f"cd {shlex.quote(path)}    # {speed}, bytes verified")
+    return found
 
 
 def _memory(text: str | None) -> int | None:

@@ -54,8 +54,8 @@ def run_plan(
     folder: Path,
     fresh: bool,
     output_format: str,
-) -> None:
-    """Measure what is left of a plan, compare, print, and keep everything in ``folder``.
+) -> Comparison:
+    """Measure what is left of a plan, compare, print, and keep everything in ``folder``; returns the comparison.
 
     Raises:
         SpecError: a program that performs kernels is on no cluster.
@@ -87,6 +87,7 @@ def run_plan(
     print_comparison(comparison, output_format, folder)
     click.echo(f"Results: {folder}", err=True)
     _judge(outcome, plan)
+    return comparison
 
 
 def measure_and_compare(
@@ -177,7 +178,9 @@ def _measure(loaded: Loaded, plan: Plan, store: Store, progress: Progress, fresh
         store,
         deployer=deployer,
         performer=ReplayPerformer(
-            options=campaign_options(flush=loaded.spec.flush, pauses=loaded.spec.pauses)
+            options=campaign_options(
+                flush=loaded.spec.flush, pauses=loaded.spec.pauses, verify=loaded.spec.verify
+            )
         ),
         observer=progress,
         prices=loaded.prices,

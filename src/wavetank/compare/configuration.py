@@ -269,6 +269,14 @@ class Configuration(Record):
         return self.cluster if self.turned is None else self.turned.cluster, self.mapping
 
     @property
+    def in_memory(self) -> bool:
+        """Whether its files are in memory, with no storage behind: no place for files."""
+        kind = self.settings.get("file system", "")
+        if kind.startswith("existing"):
+            return kind.endswith((": tmpfs", ": ramfs"))
+        return kind.startswith("none") and any("in memory" in how for how in self.limits.values())
+
+    @property
     def moves_data(self) -> bool:
         """Whether there is a rate: applications that only ask for names and attributes have calls a second."""
         return self.weight_bytes > 0

@@ -16,6 +16,7 @@ from wavetank.compare.decisions import Decisions
 from wavetank.compare.search_record import Search
 from wavetank.compare.trust_record import Trust
 from wavetank.compare.use_advice import is_limited_by_machine
+from wavetank.compare.what_if_record import WhatIf
 from wavetank.compare.whole_run import reference_of
 from wavetank.compare.words import configuration_words
 from wavetank.measure.statistics import Estimate
@@ -118,6 +119,7 @@ def verdict(
     baseline: str | None = None,
     search: Search | None = None,
     trust: Trust | None = None,
+    variants: WhatIf | None = None,
     smallest_saving: float = SMALLEST_SAVING,
 ) -> Verdict:
     """What to do: stay with the baseline, choose another configuration, or measure again.
@@ -130,18 +132,26 @@ def verdict(
         baseline: a cluster's name; None without one.
         search: that left configurations out of the ranking; None: the full grid.
         trust: of the kernel beside the application itself; None where the campaign did not run it.
+        variants: of the application, one knob turned each; None where the campaign did not ask for them.
         smallest_saving: relative, of time or cost; a smaller one is no reason to change.
     """
     ranked = [ours[place.configuration] for place in ranking.places]
-    choice = _Choice(ranked, ranking.by, decisions, smallest_saving)
+    places = [each for each in ranked if not each.in_memory] or ranked
+    choice = _Choice(places, ranking.by, decisions, smallest_saving)
     base = None
-    if any(each.cluster == baseline for each in ranked):
-        base = reference_of(ranked, baseline)
-    verb, chosen, sentence = _of_one(choice) if len(ranked) == 1 else _decided(choice, base)
-    void = _void(choice, base, ranking, search, trust)
+    if any(each.cluster == baseline for each in places):
+        base = reference_of(places, baseline)
+    if len(places) == 1:
+        verb, chosen, sentence = _of_one(choice, variants)
+    else:
+        verb, chosen, sentence = _decided(choice, base)
+    if len(places) < len(ranked):
+        titles = dict.fromkeys(each.cluster_title for each in ranked if each.in_memory)
+        sentence += f" {' and '.join(titles)}: files in memory, which no storage keeps."
+    void = _void(choice, base, above_words(ranking, ours.values()), search, trust)
     if void is not None:
-        order = "; ".join(choice.words(each) for each in ranked[:_MOST_ORDERED])
-        more = f"; and {len(ranked) - _MOST_ORDERED} more" if len(ranked) > _MOST_ORDERED else ""
+        order = "; ".join(choice.words(each) for each in places[:_MOST_ORDERED])
+        more = f"; and {len(places) - _MOST_ORDERED} more" if len(places) > _MOST_ORDERED else ""
         verb, chosen = "inconclusive", None
         sentence = f"Not conclusive: {void} Tentative order: {order}{more}."
     elif search is not None and (n_dropped := search.n_dropped(application)):
@@ -155,18 +165,39 @@ def verdict(
             "choice": None if chosen is None else chosen.id,
             "baseline": None if base is None else base.id,
             "void": void,
-            "run": _run_words(choice, base or ranked[0]),
+            "run": _run_words(choice, base or places[0]),
         }
     )
 
 
-def _of_one(choice: _Choice) -> tuple[str, Configuration | None, str]:
+def _of_one(choice: _Choice, variants: WhatIf | None) -> tuple[str, Configuration | None, str]:
+    """What the one place for files leaves to decide: changes of the application, where some were measured."""
     (only,) = choice.ranked
-    return (
-        "only",
-        only,
-        f"{choice.words(only)} is the only configuration that was measured: there is nothing to choose from.",
+    words = choice.words(only)
+    if variants is None or not variants.variants:
+        return (
+            "only",
+            only,
+            f"{words} is the only place for files that was measured: there is nothing to choose from.",
+        )
+    n = len(variants.variants)
+    if variants.best is None:
+        changes = "the change is not" if n == 1 else f"none of the {n} changes is"
+        return "stay", only, f"Leave it as it is: on {words} {changes} measurably faster."
+    variant = next(
+        each for each in variants.variants if each.application == variants.best.application
     )
+    gain = next(each for each in variant.gains if each.configuration == variants.best.configuration)
+    share = -gain.change_percent.median / 100
+    ends = " to ".join(format_duration(each.median) for each in (gain.before_s, gain.after_s))
+    said = f"on {words} it shortens the I/O by {percent(share)} ({ends})"
+    if share < choice.smallest_saving:
+        return (
+            "stay",
+            only,
+            f"Leave it as it is: of {n} changes the best, {variant.change_on(gain)}, saves little: {said}.",
+        )
+    return "choose", only, f"Change {variant.change_on(gain)}: {said}."
 
 
 def _decided(choice: _Choice, base: Configuration | None) -> tuple[str, Configuration | None, str]:
@@ -226,7 +257,7 @@ def _ties(choice: _Choice, best: Configuration) -> str:
 def _void(
     choice: _Choice,
     base: Configuration | None,
-    ranking: Ranking,
+    above: str | None,
     search: Search | None,
     trust: Trust | None,
 ) -> str | None:
@@ -254,9 +285,8 @@ def _void(
     if decisions.n_pairs and decisions.n_blind == decisions.n_pairs:
         of = "1 repetition" if decisions.fewest == 1 else f"{decisions.fewest} repetitions"
         return f"{of} of each configuration can tell nothing apart. Measure {decisions.n_needed} of each."
-    above = above_words(ranking, choice.ranked)
     if above is None and search is not None:
-        above = behind_words(search, ranking.application)
+        above = behind_words(search, choice.ranked[0].application)
     return None if above is None else f"{above} Measure on clusters of one kind."
 
 

@@ -39,9 +39,9 @@ def raw_of(performer: object) -> RawOutput | None:
     return performer.raw_output if isinstance(performer, KeepsRawOutput) else None
 
 
-def campaign_options(*, flush: bool, pauses: Pauses) -> ReplayOptions:
+def campaign_options(*, flush: bool, pauses: Pauses, verify: bool = False) -> ReplayOptions:
     """How a measurement performs kernels: what is written is flushed at the end of the run, or left to the application."""
-    return ReplayOptions(flush="end" if flush else "none", pauses=pauses)
+    return ReplayOptions(flush="end" if flush else "none", pauses=pauses, verify=verify)
 
 
 class ReplayPerformer:

@@ -1,13 +1,15 @@
 """The verdict: what to do, with numbers that carry it."""
 
 import pytest
-from compare_fakes import configuration
+from compare_fakes import configuration, of
 
 from wavetank.compare.decisions import decide
 from wavetank.compare.metrics import Averager
 from wavetank.compare.rank import rank
 from wavetank.compare.verdict import change_between, cost_words, percent, verdict
+from wavetank.compare.what_if_record import BestGain, Gain, VariantGains, WhatIf
 from wavetank.compare.whole_run import with_run
+from wavetank.kernel.document.variant import Variant
 from wavetank.model.document.run_times import RunTimes
 
 LONG = RunTimes(elapsed_s=26.0, io_s=1.0, io_rank=0, with_metadata=True)
@@ -166,3 +168,54 @@ def test_an_order_that_says_nothing_of_hardware_recommends_nothing():
     found = judge([measured("nfs", 2.0), guests.model_copy(update={"phases": phases})])
     assert found.verb == "inconclusive"
     assert "guests with 1PxCN is above one that is comparable with hardware" in found.sentence
+
+
+def in_memory(found):
+    return found.model_copy(update={"settings": {"file system": "existing: tmpfs"}})
+
+
+def test_files_in_memory_are_never_recommended_as_a_place_for_files():
+    found = judge(
+        [measured("nfs", 1.5), measured("gl", 1.0), in_memory(measured("shm", 0.1))],
+        smallest_saving=0.01,
+    )
+    assert found.choice == "a / gl / 1PxCN"
+    assert "shm: files in memory" in found.sentence
+    alone = judge([measured("nfs", 1.5), in_memory(measured("shm", 0.1))])
+    assert alone.choice == "a / nfs / 1PxCN" and "nothing to choose from" in alone.sentence
+
+
+def gains(change_percent, *, clear=True):
+    before, after = eight(2.0), eight(2.0 * (1 + change_percent / 100))
+    gain = Gain(
+        configuration="a / nfs / 1PxCN", variant_configuration="v / nfs / 1PxCN", cluster="nfs", cluster_title="nfs",
+        mapping="1PxCN", before="64 KiB", before_s=of(*before), after_s=of(*after), change_percent=of(change_percent),
+        clear=clear, ties_with=(),
+    )  # fmt: skip
+    certificate = Variant.model_construct(knob="stripe size", after="4 MiB")
+    best = (
+        BestGain(application="v", configuration="a / nfs / 1PxCN")
+        if clear and change_percent < 0
+        else None
+    )
+    return WhatIf.model_construct(
+        application="a", best=best, best_on_first=best, not_applying=(),
+        variants=(VariantGains.model_construct(application="v", certificate=certificate, gains=(gain,)),),
+    )  # fmt: skip
+
+
+def test_one_file_system_with_a_knob_turned_says_whether_to_turn_it():
+    one = [measured("nfs", 2.0)]
+    found = judge(one, variants=gains(-40))
+    assert found.verb == "choose"
+    assert (
+        found.sentence
+        == "Change stripe size 64 KiB -> 4 MiB: on nfs it shortens the I/O by 40 % (2.00 s to 1.20 s)."
+    )
+    assert judge(one, variants=gains(-2)).sentence.startswith(
+        "Leave it as it is: of 1 changes the best"
+    )
+    assert (
+        judge(one, variants=gains(20)).sentence
+        == "Leave it as it is: on nfs the change is not measurably faster."
+    )

@@ -332,6 +332,7 @@ class _Slurm(Site[Run, Made]):
                 cache=work.spec.cache,
                 flush=work.spec.flush,
                 pauses=work.spec.pauses,
+                verify=work.spec.verify,
                 repetition=run.repetition,
                 order=run.order,
                 seed=work.spec.seed,

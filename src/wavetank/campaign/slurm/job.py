@@ -37,7 +37,8 @@ def _perform(folder: TaskFolder, task: Task, environment: Mapping[str, str]) -> 
     open_folder(cluster)
     # Rank 0 may run on another node than this: the plan must be where all nodes see it.
     performer: Performer = ReplayPerformer(
-        options=campaign_options(flush=task.flush, pauses=task.pauses), scratch=folder.path
+        options=campaign_options(flush=task.flush, pauses=task.pauses, verify=task.verify),
+        scratch=folder.path,
     )
     if task.program != "replay":
         performer = performer_of(task.program, cluster, flush=task.flush)

@@ -35,6 +35,7 @@ class Task(Record):
     cache: Literal["cold", "warm"]
     flush: bool = True
     pauses: Pauses = "drop"
+    verify: bool = False
     repetition: int
     order: int
     seed: int
