@@ -151,6 +151,19 @@ def test_results_prints_what_a_folder_holds(folder, faked):
     assert result.stdout.count("measured under emulated limits") > 0
 
 
+def test_the_answer_has_the_cost_of_a_month_where_runs_are_told(folder, faked):
+    body = yaml.safe_load((folder / "campaign.yaml").read_text())
+    (folder / "campaign.yaml").write_text(yaml.safe_dump(body | {"runs_per_month": 100}))
+    assert "USD a month" in call("run", folder / "campaign.yaml").stdout
+    more = call("results", folder / "results", "--runs-per-month", 200).stdout
+    assert "USD a month" in more and "USD of the I/O" not in more
+
+
+def test_results_that_no_check_can_use_say_how_many_repetitions_could(folder, faked):
+    said = call("run", folder / "campaign.yaml").stderr
+    assert "A check can tell nothing of" in said and "Write 'repetitions: " in said
+
+
 def test_a_failed_part_fails_the_command_and_is_listed(folder, monkeypatch, faked):
     from wavetank.errors import ClusterError, MeasurementError
 
@@ -242,12 +255,42 @@ def test_options_of_sbatch_are_checked_before_anything(folder, faked, arguments,
     assert not (folder / "results").exists()
 
 
-def test_clusters_that_a_slurm_job_cannot_bring_up_are_sorted_out(folder, faked):
+def test_clusters_that_a_slurm_job_cannot_bring_up_are_sorted_out(folder, faked, monkeypatch):
+    monkeypatch.setattr("wavetank.campaign.slurm.queue.SlurmQueue.jobs", lambda self, name: [])
     result = call(
         "run", folder / "campaign.yaml", "--executor", "slurm", "--dry-run", "--format", "json"
     )
     reasons = [row["cannot_run"] for row in json.loads(result.stdout)["plan"]]
     assert len(reasons) == 4 and all("a Slurm job brings nothing up" in each for each in reasons)
+
+
+def test_a_dry_run_shows_the_first_job_and_fails_where_slurm_does_not_answer(
+    folder, faked, monkeypatch
+):
+    from wavetank.campaign.slurm.queue import SlurmQueue, SlurmUnreachableError
+
+    body = yaml.safe_load((folder / "one.yaml").read_text())
+    existing = {"provider": "null", "file_system": {"kind": "existing", "path": str(folder)}}
+    (folder / "one.yaml").write_text(yaml.safe_dump({**body, **existing}))
+    words = (
+        "run",
+        folder / "campaign.yaml",
+        "--executor",
+        "slurm",
+        "--dry-run",
+        "--sbatch-option=--partition=short",
+    )
+    monkeypatch.setattr(SlurmQueue, "jobs", lambda self, name: [])
+    script = call(*words).stdout.partition("#!/bin/sh\n")[2].splitlines()
+    assert {"#SBATCH --nodes=2", "#SBATCH --partition=short", "#SBATCH --time=10"} <= set(script)
+    assert " -m wavetank job " in script[-1]
+
+    def silent(self, name):
+        raise SlurmUnreachableError("no controller")
+
+    monkeypatch.setattr(SlurmQueue, "jobs", silent)
+    with pytest.raises(SlurmUnreachableError, match="no controller"):
+        call(*words)
 
 
 def test_slurm_that_is_not_there_is_said(folder, faked, monkeypatch):

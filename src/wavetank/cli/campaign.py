@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -16,6 +16,9 @@ from wavetank.cli.table_sets import (
     model_definitions,
 )
 from wavetank.errors import UsageError
+
+if TYPE_CHECKING:
+    from wavetank.campaign.slurm.queue import Submission
 
 
 @click.command()
@@ -52,9 +55,10 @@ def run(
 
     Example: wavetank run campaign.yaml --dry-run
     """
-    from wavetank.campaign.clusters import cluster_reader
+    from wavetank.campaign.clusters import cluster_reader, specs_of
     from wavetank.campaign.load import load_campaign
     from wavetank.campaign.plan import make_plan
+    from wavetank.campaign.slurm.backend import first_job
     from wavetank.campaign.slurm.queue import check_options
     from wavetank.campaign.spec import read_campaign
     from wavetank.cli.campaign_run import print_forecast, run_plan
@@ -76,8 +80,19 @@ def run(
     plan = make_plan(spec, loaded.applications, loaded.clusters)
     if dry_run:
         print_forecast(loaded, plan, folder, fresh, output_format)
+        if spec.executor == "slurm" and plan.runs:
+            _show_job(first_job(spec, plan, specs_of(loaded.sources), folder), output_format)
     else:
         run_plan(loaded, plan, folder, fresh, output_format)
+
+
+def _show_job(job: Submission, output_format: str) -> None:
+    """Print the script of the first job, and see that Slurm answers."""
+    from wavetank.campaign.slurm.queue import SlurmQueue
+
+    if output_format not in ("json", "csv"):
+        click.echo(job.whole_script())
+    SlurmQueue().jobs(job.name)
 
 
 @click.command(hidden=True)

@@ -61,7 +61,9 @@ def run_plan(
         SpecError: a program that performs kernels is on no cluster.
         MeasurementError: nothing can be measured, or a part of the plan failed.
     """
+    from wavetank.campaign.baseline import read_baseline
     from wavetank.campaign.load import keep_copies
+    from wavetank.compare.regression import baseline_notes
 
     missing = loaded.missing_everywhere()
     if missing:
@@ -85,6 +87,9 @@ def run_plan(
             kept=lambda store: _kept(loaded, plan, store),
         )  # fmt: skip
     print_comparison(comparison, output_format, folder)
+    if output_format in ("answer", "table") and comparison.configurations:
+        for note in baseline_notes(read_baseline(folder)):
+            click.echo(f"note: {note}", err=True)
     click.echo(f"Results: {folder}", err=True)
     _judge(outcome, plan)
     return comparison

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.campaign.executor import Ended, Observer, Outcome, Site, execute
-from wavetank.campaign.plan import Plan, Run
+from wavetank.campaign.plan import Plan, Run, expected_s
 from wavetank.campaign.slurm.allocation import remove_folder
 from wavetank.campaign.slurm.queue import Queue, QueuedJob, SlurmUnreachableError, Submission
 from wavetank.campaign.slurm.task import Task, TaskFolder, task_id
@@ -126,10 +126,7 @@ class _Slurm(Site[Run, Made]):
         self._is_full = False  # by the site's limit
         self._wait_s = LOOK_S[0]
         self._folder = work.store.folder.resolve()
-        mark = hashlib.sha256(str(self._folder).encode()).hexdigest()[:8]
-        self._name = (
-            f"wavetank-{work.spec.name}-{mark}"  # of all jobs of this campaign, and of no others
-        )
+        self._name = job_name(work.spec, self._folder)
 
     def forget(self) -> None:
         """Cancel what an earlier run left in the queue, and remove what its jobs made.
@@ -338,16 +335,51 @@ class _Slurm(Site[Run, Made]):
                 seed=work.spec.seed,
             )
         )
-        minutes = math.ceil(TIME_FACTOR * work.expected_s(run) / 60)
-        return Submission(
-            task=task_id(run.key),
-            name=self._name,
-            folder=str(folder.path),
-            n_nodes=len(spec.node_names()),
-            minutes=max(minutes, TIME_MINIMUM_MIN),
-            script=job_script(folder.path),
-            options=self._options,
-        )
+        return _job(run, spec, folder.path, self._name, work.expected_s(run), self._options)
+
+
+def job_name(spec: CampaignSpec, folder: Path) -> str:
+    """Of all jobs of the campaign whose results a folder holds, and of no others."""
+    mark = hashlib.sha256(str(folder.resolve()).encode()).hexdigest()[:8]
+    return f"wavetank-{spec.name}-{mark}"
+
+
+def _job(
+    run: Run,
+    cluster: ClusterSpec,
+    folder: Path,
+    name: str,
+    expected_s: float,
+    options: Sequence[str],
+) -> Submission:
+    minutes = math.ceil(TIME_FACTOR * expected_s / 60)
+    return Submission(
+        task=task_id(run.key),
+        name=name,
+        folder=str(folder),
+        n_nodes=len(cluster.node_names()),
+        minutes=max(minutes, TIME_MINIMUM_MIN),
+        script=job_script(folder),
+        options=tuple(options),
+    )
+
+
+def first_job(
+    spec: CampaignSpec, plan: Plan, clusters: Sequence[ClusterSpec], folder: Path
+) -> Submission:
+    """The job that a campaign would submit first, to be looked at.
+
+    Args:
+        spec: of the campaign.
+        plan: with a run at least.
+        clusters: specifications of the plan's clusters.
+        folder: of the results.
+    """
+    run = plan.runs[0]
+    cluster = next(each for each in clusters if each.name == run.cluster)
+    where = folder.resolve() / JOBS / task_id(run.key)
+    seconds = expected_s(plan.application(run.application), ())
+    return _job(run, cluster, where, job_name(spec, folder), seconds, spec.sbatch_options)
 
 
 def job_script(folder: Path) -> str:

@@ -54,6 +54,23 @@ class Submission:
     script: str
     options: tuple[str, ...]
 
+    def arguments(self) -> list[str]:
+        """Options of sbatch."""
+        output = self.folder.replace("%", "%%")  # Slurm replaces %j and its like
+        return [
+            f"--job-name={self.name}",
+            # Measurements that run at once would measure each other.
+            "--dependency=singleton", "--exclusive", f"--comment={self.task}",
+            f"--nodes={self.n_nodes}", f"--time={self.minutes}", f"--chdir={self.folder}",
+            f"--output={output}/stdout", f"--error={output}/stderr",
+            "--no-requeue", "--open-mode=append", *self.options,
+        ]  # fmt: skip
+
+    def whole_script(self) -> str:
+        """The script with its options in it, as a person would submit it."""
+        first, *others = self.script.splitlines()
+        return "\n".join([first, *(f"#SBATCH {each}" for each in self.arguments()), *others])
+
 
 @dataclass(frozen=True)
 class QueuedJob:
@@ -93,18 +110,7 @@ class SlurmQueue:
             MeasurementError: Slurm refuses it.
             SlurmUnreachableError: Slurm does not answer.
         """
-        output = job.folder.replace("%", "%%")  # Slurm replaces %j and its like
-        out = _ask(
-            [
-                "sbatch", "--parsable", f"--job-name={job.name}",
-                # Measurements that run at once would measure each other.
-                "--dependency=singleton", "--exclusive", f"--comment={job.task}",
-                f"--nodes={job.n_nodes}", f"--time={job.minutes}", f"--chdir={job.folder}",
-                f"--output={output}/stdout", f"--error={output}/stderr",
-                "--no-requeue", "--open-mode=append", *job.options,
-            ],
-            stdin=job.script,
-        )  # fmt: skip
+        out = _ask(["sbatch", "--parsable", *job.arguments()], stdin=job.script)
         # "17", or "17;cluster" in a federation
         return out.strip().split(";")[0]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from wavetank.compare.comparison import Comparison, Place, Ranking
 from wavetank.compare.configuration import Configuration
+from wavetank.compare.month import month_of
 from wavetank.compare.tables.where import currency_of
 from wavetank.compare.words import place_words, three_digits
 from wavetank.tables.table import Cell, Column, Definition, Table, estimated
@@ -63,6 +64,16 @@ def _run_cost(item: _Placed) -> Cell:
     return Cell(DASH, None) if found is None else Cell(three_digits(found.median), found.median)
 
 
+def _month(item: _Placed) -> Cell:
+    """Of the whole runs, all instances rented for each of them; of the I/O alone where that is not known."""
+    runs = item.comparison.runs_per_month
+    found = None if runs is None else month_of(item.c, runs)
+    if found is None:
+        return Cell(DASH, None)
+    cost = found.runs_alone or found.io
+    return Cell(three_digits(cost.median), cost.median)
+
+
 def _io_cost(item: _Placed) -> Cell:
     found = item.c.cost.cost_tot if item.c.cost is not None else None
     return Cell(DASH, None) if found is None else Cell(three_digits(found.median), found.median)
@@ -78,6 +89,7 @@ CHOICE: Definition[_Placed] = Definition(
         Column("times_as_fast", "I/O speed", _against, kind="number", help="against the baseline"),
         Column("run_saved_percent", "Run saved", _saved, unit="%", help="of the whole run, computed"),
         Column("run_cost", "Cost of a run", _run_cost, unit="currency", help="of the whole run, computed"),
+        Column("month", "Cost of a month", _month, unit="currency", help="of the whole runs, computed"),
         Column("io_cost", "Cost of the I/O", _io_cost, unit="currency", help="computed"),
     ),
 )  # fmt: skip
@@ -106,14 +118,17 @@ def choice_table(comparison: Comparison, ranking: Ranking, most: int | None = No
         items = [*first[: most - len(rest)], *rest]
     currency = currency_of(comparison) or "currency"
     whole = any(each.run is not None and each.run.cost is not None for each in members)
+    runs = comparison.runs_per_month
     hidden = {
         "times_as_fast": baseline is None,
         "run_saved_percent": all(each.run is None or each.run.saved_percent is None for each in members),
-        "run_cost": not whole,
-        "io_cost": whole or all(each.cost is None for each in members),
+        "run_cost": not whole or runs is not None,
+        "month": runs is None,
+        "io_cost": whole or runs is not None or all(each.cost is None for each in members),
     }  # fmt: skip
     changes: dict[str, Any] = {
         "run_cost": {"title": f"{currency} a run"},
+        "month": {"title": f"{currency} a month"},
         "io_cost": {"title": f"{currency} of the I/O"},
     }
     for key, is_hidden in hidden.items():
