@@ -10,8 +10,8 @@ import pytest
 from manila_cloud import QUOTA_GIB, Cloud, cloud, lacks
 
 from waiting import HANG_S, until
-from wavetank.cluster.filesystems.nfs_export import nfs_mount
 from wavetank.errors import WavetankError
+from wavetank.service.csi.mounts import MOUNTERS
 
 pytestmark = [
     pytest.mark.cluster,
@@ -47,7 +47,7 @@ def network(here: Cloud) -> str:
 def is_let_in(here: Cloud, export: str) -> bool:
     """Whether the client may mount an NFS share now."""
     try:
-        nfs_mount.mount(here.client, export, "/probe", {})
+        MOUNTERS["nfs"].mount(here.client, export, "/probe", {})
     except WavetankError:
         with contextlib.suppress(WavetankError):
             here.client.run(["umount", "/probe"])
@@ -62,12 +62,15 @@ def wide_mount(here: Cloud, path: str) -> None:
     here.client.run(["sh", "-ec", script, "sh", path], timeout_s=HANG_S)
 
 
-def test_the_scheduler_is_told_what_the_quota_leaves(here: Cloud) -> None:
+def test_the_scheduler_is_told_what_the_disks_have(here: Cloud) -> None:
     pools = here.manila.pools()
     assert sorted(pools) == ["dedicated", "shared"]
+    has = sum(held.free_bytes for held in here.servers().values()) // GIB
     for name, pool in pools.items():
         assert pool["driver_handles_share_servers"] == (name == "dedicated")
-        assert (pool["total_capacity_gb"], pool["free_capacity_gb"]) == (QUOTA_GIB, QUOTA_GIB)
+        assert (
+            (pool["total_capacity_gb"], pool["free_capacity_gb"]) == (has, has) != (QUOTA_GIB,) * 2
+        )
         assert pool["storage_protocol"] == "NFS_GLUSTERFS"
         assert not pool["snapshot_support"]
         assert not pool["thin_provisioning"]
@@ -83,7 +86,7 @@ def test_a_share_is_made_mounted_extended_closed_and_deleted(here: Cloud, plain:
 
     writes = manila.allow(share, client.address)
     assert manila.rules_settled(share) == {writes: "active"}
-    nfs_mount.mount(client, export, "/share", {})
+    MOUNTERS["nfs"].mount(client, export, "/share", {})
     client.run(["sh", "-c", "echo kept > /share/file"])
 
     manila.do(share, "extend", new_size=2)
@@ -219,7 +222,7 @@ def test_what_is_killed_amid_a_change_goes_on_after_a_start(here: Cloud, plain: 
     assert found == {(ANYWHERE, "ro"), (client.address, "rw")}
     assert here.space(share).id == share_space.id
     assert manila.available(share) == export
-    nfs_mount.mount(client, export, "/share", {})
+    MOUNTERS["nfs"].mount(client, export, "/share", {})
     client.run(["sh", "-c", "echo kept > /share/file"])
     client.run(["umount", "/share"])
     manila.delete(share)

@@ -187,23 +187,22 @@ def test_pages_are_read_to_the_end(spaces, wire, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("quota", "told"),
+    ("quota", "shared", "alone"),
     [
-        ({}, Capacity(None, None)),
-        ({"bytes": 10 * GIB + 5}, Capacity(10, 7)),  # two spaces of 1.5 GiB are there
-        ({"bytes": 2 * GIB}, Capacity(2, 0)),  # lowered below what is there
-        ({"bytes": 10 * GIB, "spaces": 2}, Capacity(10, 0)),
-        ({"bytes": 10 * GIB, "servers": 1}, Capacity(10, 7)),
-        ({"servers": 1, "spaces": 9}, Capacity(None, None)),
+        # three servers of 100 GiB; two spaces of 1.5 GiB are there, one of them alone on its server
+        ({}, Capacity(300, 198), Capacity(300, 100)),
+        ({"bytes": 10 * GIB + 5}, Capacity(300, 7), Capacity(300, 7)),
+        ({"bytes": 2 * GIB}, Capacity(300, 0), Capacity(300, 0)),  # lowered below what is there
+        ({"bytes": 10 * GIB, "spaces": 2}, Capacity(300, 0), Capacity(300, 0)),
+        ({"servers": 1, "spaces": 9}, Capacity(300, 198), Capacity(300, 0)),
     ],
 )
-def test_capacity_is_what_the_quota_leaves(spaces, wire, quota, told):
+def test_capacity_is_what_the_disks_have_and_the_quota_leaves(spaces, wire, quota, shared, alone):
     wire.served.create(wire.served.ann, name="a", size=3 * GIB // 2)
     wire.served.create(wire.served.ann, name="b", size=3 * GIB // 2, mode="dedicated")
     assert wire.served.admin.put("/v1/tenants/ann", json=quota).status_code == 200
-    assert spaces.capacity("shared") == told
-    alone = spaces.capacity("dedicated")
-    assert alone == (replace(told, free=0) if "servers" in quota else told)
+    assert spaces.capacity("shared") == shared
+    assert spaces.capacity("dedicated") == alone
 
 
 def test_extra_specs_say_what_a_space_is(spaces):
@@ -259,7 +258,7 @@ def test_places_that_shares_are_mounted_from():
         assert all(not each["is_admin_only"] for each in found)
         return [each["path"] for each in found]
 
-    assert paths("nfs", "10.77.0.1:/sp-1f") == ["10.77.0.1:/sp-1f"]
+    assert paths("nfs", "nfs://10.77.0.1:28102/sp-1f") == ["nfs://10.77.0.1:28102/sp-1f"]
     volume = "glusterfs:10.77.0.3:24100,10.77.0.4:24101,10.77.0.3:24102/sp-1f?stripe=4194304"
     assert paths("glusterfs", volume) == ["10.77.0.3:/sp-1f", "10.77.0.4:/sp-1f"]
     with pytest.raises(ServiceError, match="no volume of GlusterFS"):

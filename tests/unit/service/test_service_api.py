@@ -137,7 +137,7 @@ def test_nothing_but_health_and_the_description_is_told_without_a_token(service)
         for method in methods
         if path != "/v1/health"
     ]
-    assert len(asked) == 10
+    assert len(asked) == 11
     for method, path in asked:
         service.seconds.now_s += 2
         answer = stranger.request(method, path, json=ASKED)
@@ -279,7 +279,7 @@ def test_the_description_has_the_records_and_no_route_of_the_administrator(servi
         SpaceRequest.model_fields
     )
     assert {path.split("/")[2] for path in told["paths"]} == {
-        "spaces", "events", "classes", "tenant", "health",
+        "spaces", "events", "classes", "tenant", "health", "room",
     }  # fmt: skip
     for path in ("/v1/tenants", "/v1/servers", "/v1/tokens", "/v1/audit"):
         assert service.admin.get(path).status_code == 200

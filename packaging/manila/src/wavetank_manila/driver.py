@@ -294,7 +294,7 @@ class WavetankShareDriver(driver.ShareDriver):  # type: ignore[misc]
         return [4]
 
     def _update_share_stats(self, data: object = None) -> None:
-        """Tell the scheduler what the tenant's quota leaves, and nothing where there is none: tenants do not see servers."""
+        """Tell the scheduler what the servers' disks have and have free, as far as the tenant's quota leaves it."""
         del data
         found = self._spaces_now.capacity(self._mode)
         reserved = self.configuration.safe_get("reserved_share_percentage")
@@ -303,8 +303,8 @@ class WavetankShareDriver(driver.ShareDriver):  # type: ignore[misc]
                 "vendor_name": "wavetank",
                 "driver_version": "1.0",
                 "storage_protocol": "_".join(self._protocols()),
-                "total_capacity_gb": "unknown" if found.total is None else found.total,
-                "free_capacity_gb": "unknown" if found.free is None else found.free,
+                "total_capacity_gb": found.total,
+                "free_capacity_gb": found.free,
                 "reserved_percentage": reserved,
                 "reserved_snapshot_percentage": reserved,
                 "reserved_share_extend_percentage": (

@@ -26,15 +26,15 @@ class AbsentError(ServiceError):
 
 @dataclass(frozen=True)
 class Capacity:
-    """What the tenant's quota allows, in whole GiB. None: the service does not say.
+    """Room for spaces, in whole GiB.
 
     Attributes:
-        total: of all of its spaces.
-        free: that no space of it has; 0 where no further space is allowed.
+        total: that the servers' disks have.
+        free: that no space has of them, as far as the tenant's quota leaves it; 0 where no further space is allowed.
     """
 
-    total: int | None
-    free: int | None
+    total: int
+    free: int
 
 
 class Spaces:
@@ -136,17 +136,17 @@ class Spaces:
         return refused
 
     def capacity(self, mode: Mode) -> Capacity:
-        """What the tenant may still ask for. Room of servers is not told to tenants."""
+        """What the servers' disks have and have free, as far as the tenant's quota leaves it."""
+        room = self.service.ask("GET", "/v1/room", {"mode": mode})
         tenant = self.service.ask("GET", "/v1/tenant")
         quota, used = tenant["quota"], tenant["used"]
-        total = quota["bytes"]
-        free = None if total is None else max(total - used["bytes"], 0)
+        total, free = room["bytes"], room["free"]
+        if quota["bytes"] is not None:
+            free = min(free, max(quota["bytes"] - used["bytes"], 0))
         counted = ("spaces", "servers") if mode == "dedicated" else ("spaces",)
         if any(quota[each] is not None and used[each] >= quota[each] for each in counted):
             free = 0
-        return Capacity(
-            None if total is None else total // GIB, None if free is None else free // GIB
-        )
+        return Capacity(total // GIB, free // GIB)
 
     def _there(self, name: str) -> Space:
         space = self.named(name)

@@ -11,8 +11,16 @@ from wavetank.service.api.callers import CallerHere
 from wavetank.service.api.desk import DeskHere
 from wavetank.service.api.refusals import TOLD
 from wavetank.service.api.spaces import After, Limit
-from wavetank.service.core.answers import ClassAnswer, Classes, EventPage, Health, TenantAnswer
+from wavetank.service.core.answers import (
+    ClassAnswer,
+    Classes,
+    EventPage,
+    Health,
+    Room,
+    TenantAnswer,
+)
 from wavetank.service.core.classes import CLASSES
+from wavetank.service.core.records import Mode
 
 router = APIRouter(tags=["service"], responses=TOLD)
 """For both."""
@@ -60,6 +68,27 @@ def events(
     """What happened, in order."""
     found = desk.store.events(caller.tenant, space, after, limit)
     return EventPage(events=found, next=found[-1].number if found else after)
+
+
+@router.get("/v1/room")
+def room(
+    desk: DeskHere,
+    caller: CallerHere,
+    mode: Annotated[Mode, Query(description="dedicated: of servers that hold nothing")] = "shared",
+) -> Room:
+    """How much room the servers have for spaces, in sum: no server is told. Dedicated: with those that templates may bring up."""
+    del caller  # whoever it is
+    servers = desk.store.servers()
+    if mode == "shared":
+        to_come, fit = 0, [each for each in servers if each.dedicated_to is None]
+    else:
+        stocks = desk.store.templates()
+        lacking = (
+            each.template.device_bytes * (each.template.most_servers - each.used) for each in stocks
+        )
+        to_come, fit = sum(lacking), [each for each in servers if not each.tenants]
+    sizes = (device.size for each in servers for device in each.server.devices)
+    return Room(bytes=sum(sizes) + to_come, free=sum(each.free_bytes for each in fit) + to_come)
 
 
 @tenants_router.get("/v1/tenant")

@@ -83,6 +83,13 @@ class TenantAnswer(Record):
     used: Usage
 
 
+class Room(Record):
+    """What devices of the servers have for shared spaces, of a kind where one is named."""
+
+    bytes: int = Field(description="of all devices")
+    free: int = Field(description="that no space has")
+
+
 class Tenants(Record):
     """All tenants, by name."""
 

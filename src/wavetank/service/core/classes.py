@@ -116,9 +116,12 @@ _OWN_IMAGE = (
 )
 _OWN_IMAGES = "a file system of its own in an image file on each of its devices, which is as large as its share"
 _OWN_BRICKS = (
-    "bricks of its own that see no other space, with a list of clients. By certificate: TLS, and the name in a certificate that "
-    "an authority of the tenant's signed. By address: who can take such an address is that client, and so is who reads on the network "
-    "what a client of the space calls itself"
+    "bricks of its own that see no other space, and a packet filter in front of them. By certificate: TLS, and the name in a "
+    "certificate that an authority of the tenant's signed. By address: who can take such an address is that client"
+)
+_OWN_SERVER = (
+    "an NFS server of its own that sees no other space, with a list of clients by address, and a packet filter in front of it; who can "
+    "take such an address is that client"
 )
 
 CLASSES: tuple[SpaceClass, ...] = (
@@ -126,7 +129,7 @@ CLASSES: tuple[SpaceClass, ...] = (
         "nfs",
         "shared",
         None,
-        "an export of its own, with a list of clients by address; who can take such an address is that client",
+        _OWN_SERVER,
         _OWN_IMAGE,
         PROVED,
     ),
@@ -134,7 +137,7 @@ CLASSES: tuple[SpaceClass, ...] = (
         "nfs",
         "dedicated",
         None,
-        "a server of its own, and a list of clients by address; who can take such an address is that client",
+        f"servers of its own, and {_OWN_SERVER}",
         _OWN_IMAGE,
         PROVED,
     ),

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Self
 
-# Sample: "nfs:10.77.0.3:28102/sp-1f".
-_EXPORT = re.compile(r"nfs:([0-9.]+):(\d+)/([A-Za-z0-9_-]+)")
+# A URL of RFC 2224, e.g. "nfs://10.77.0.3:28102/sp-1f".
+_EXPORT = re.compile(r"nfs://([0-9.]+):(\d+)/([A-Za-z0-9_-]+)")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class NfsExport:
 
     def export(self) -> str:
         """The export as a line."""
-        return f"nfs:{self.address}:{self.port}/{self.space}"
+        return f"nfs://{self.address}:{self.port}/{self.space}"
 
     def source(self) -> str:
         """What mount(8) takes."""

@@ -37,9 +37,9 @@ add rule {TABLE} input udp dport {FIRST_PORT}-{LAST_PORT} drop
 _CHAIN = re.compile(r"^\tchain (\S+) \{(.*?)^\t\}", re.MULTILINE | re.DOTALL)
 _HASH = re.compile(r'reject with tcp reset comment "([0-9a-f]{32})"')
 # Standard input: what nft reads; words: its options, "-c" to change nothing and have the kernel say what it lacks.
-PUT = """PATH=$PATH:/usr/sbin:/sbin
+PUT = r"""PATH=$PATH:/usr/sbin:/sbin
 said=$(nft "$@" -f - 2>&1) && exit 0
-printf '%s\\n' "$said" | head -n 1 >&2
+printf '%s\n' "$said" | head -n 1 >&2
 exit 1
 """
 LIST = f"PATH=$PATH:/usr/sbin:/sbin; nft list table {TABLE} 2>/dev/null || :"
@@ -74,7 +74,7 @@ def see(server: Host) -> None:
         ServiceError: it cannot, or nft is not there.
     """
     text = chain_text("sp-0", EVERYBODY, (FIRST_PORT,)).replace(TABLE, f"{TABLE}_checked")
-    do(server, "filter packets", PUT, ["-c"], text, timeout_s=LOOK_TIMEOUT_S)
+    do(server, "filter packets by nftables", PUT, ["-c"], text, timeout_s=LOOK_TIMEOUT_S)
 
 
 def put(server: Host, chain: str, networks: Collection[Network], ports: Collection[int]) -> None:

@@ -336,7 +336,8 @@ class GlusterMaker:
             packet_filter.remove(self.servers.host(node), "told")
             return
         wanted = (self.servers.wanted(space) for space in {image.space for image in there})
-        networks = [each for access in wanted for each in packet_filter.networks_of(access)]
+        # who comes by certificate is told by the space's line, and asks nobody
+        networks = [rule.network for access in wanted for rule in access if rule.kind == "ip"]
         packet_filter.put(self.servers.host(node), "told", networks, (TOLD_AT_PORT,))
 
     def _parts_of(self, order: Order) -> list[Part]:
