@@ -14,6 +14,7 @@ from math import lcm
 
 from wavetank.kernel.benchmarks.groups import Group, differences, is_short, overlap
 from wavetank.kernel.benchmarks.means import IN_ORDER, MeanOperations, Notes, mean_operations
+from wavetank.kernel.benchmarks.open_flags import SECTOR, OpenFlags, OpenMode
 from wavetank.kernel.benchmarks.syncs import SyncedWrites, Syncs
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import Kernel, Refused
@@ -50,6 +51,8 @@ class FioJob:
     flush: bool = False  # have what it wrote on storage at its end, inside of its time
     sync_every: int = 0  # writes after each of which the file is put on storage; 0: none
     sync_call: str = "fsync"  # or "fdatasync"
+    direct: bool = False  # by O_DIRECT
+    sync: str = ""  # "sync", "dsync": by O_SYNC, O_DSYNC
     region: int | None = (
         None  # bytes from the offset on in which blocks lie at random; None: they are in order
     )
@@ -80,6 +83,8 @@ class FioJob:
             *([] if self.region is None else self._order(self.region, seed)),
             *([f"{self.sync_call}={self.sync_every}"] if self.sync_every else []),
             *(["end_fsync=1"] if self.flush else []),
+            *(["direct=1"] if self.direct else []),
+            *([f"sync={self.sync}"] if self.sync else []),
         ]
         return "\n".join(lines)
 
@@ -182,7 +187,7 @@ def fio_plan(kernel: Kernel) -> FioPlan:
     notes: dict[int, Notes] = {}
     refused: list[Refused] = []
     before: list[Group] = []
-    synced = SyncedWrites(kernel)
+    synced, opened = SyncedWrites(kernel), OpenFlags(kernel)
     for phase in kernel.phases:
         group = Group((phase,), (files[phase.file_id],))
         reason = _refusal(group)
@@ -198,16 +203,18 @@ def fio_plan(kernel: Kernel) -> FioPlan:
         if reason is not None:
             approximated, about = _approximated(phase, group, names[phase.file_id], reason, waits)
             approximated, more = _synced(approximated, synced.of(group))
+            approximated, of_opens = _opened(approximated, opened.of(group.phases))
             jobs.extend(approximated)
-            notes[phase.ph_id] = (*about, *more)
+            notes[phase.ph_id] = (*about, *more, *of_opens)
             continue
         made = [
             _job(phase, rank, names[phase.file_id], group.runs(rank) or [], waits and first)
             for first, rank in zip([True, *[False] * phase.ph_np], phase.ph_processid, strict=False)
         ]
         made, more = _synced(made, synced.of(group))
+        made, of_opens = _opened(made, opened.of(group.phases))
         jobs.extend(made)
-        notes[phase.ph_id] = (*_notes(group, made), *more)
+        notes[phase.ph_id] = (*_notes(group, made), *more, *of_opens)
     return FioPlan(tuple(jobs), notes, tuple(refused))
 
 
@@ -231,6 +238,19 @@ def _synced(jobs: Sequence[FioJob], syncs: Syncs) -> tuple[list[FioJob], Notes]:
     if "fdatasync" in syncs.names and any(job.flush for job in made):
         notes.append("The fdatasync after the last write becomes fsync (end_fsync=1).")
     return made, notes_of("replaced", "syncs", notes)
+
+
+def _opened(jobs: Sequence[FioJob], mode: OpenMode) -> tuple[list[FioJob], Notes]:
+    """Jobs that have their files open as the application does, and what of that they do not do."""
+    found = list(mode.unlike())
+    direct = mode.direct
+    if odd := [job for job in jobs if (job.block | job.offset | job.skip) % SECTOR and direct]:
+        direct = False
+        found.append(
+            f"O_DIRECT is left out: blocks of {odd[0].block} bytes do not lie at multiples of {SECTOR}."
+        )
+    made = [replace(job, direct=direct, sync=mode.sync) for job in jobs]
+    return made, notes_of("replaced", "opens", found)
 
 
 def _approximated(

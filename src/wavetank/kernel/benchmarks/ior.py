@@ -33,6 +33,7 @@ from wavetank.kernel.benchmarks.means import (
     expressed,
     mean_operations,
 )
+from wavetank.kernel.benchmarks.open_flags import SECTOR, OpenFlags, OpenMode
 from wavetank.kernel.benchmarks.syncs import SyncedWrites, Syncs
 from wavetank.kernel.document import calls
 from wavetank.kernel.document.kernel import IorLine, Kernel, Refused
@@ -48,7 +49,8 @@ _LARGEST_MPI = 2**31 - 1  # bytes: IOR counts them in an int
 _PROGRAMS = ("mpirun", "ior", "./IOR")
 _NUMBERS = ("-np", "-N", "-s", "-b", "-t")
 _WITH_VALUE = (*_NUMBERS, "-a", "-o")
-_FLAGS = frozenset({"-w", "-r", "-c", "-F", "-k", "-e", "-Y", "-z"})
+_DIRECT = frozenset({"--posix.odirect", "-B"})  # of 4.0, of versions before
+_FLAGS = _DIRECT | {"-w", "-r", "-c", "-F", "-k", "-e", "-Y", "-z"}
 TRANSFER_UNIT = 8
 """bytes: IOR refuses a transfer size that is not a multiple of its access size, sizeof(long long)."""
 
@@ -69,16 +71,18 @@ class IorParameters:
     fsync: bool = False  # after the last write, inside of the timing
     fsync_each: bool = False  # after each write
     random: bool = False  # transfers in random order, each place once
+    direct: bool = False  # by O_DIRECT
 
     def command(self, version: str = "4.0") -> str:
         """The command line, in the dialect of IOR 2.10 (P16, P18) or of 3.x and 4.x."""
         program = "./IOR" if version.startswith("2") else "ior"
+        direct = ["--posix.odirect" if version.startswith("4") else "-B"] if self.direct else []
         seed = [f"--random-offset-seed={SEED}"] if version in _WITH_SEED else []
         words = [
             "mpirun", "-np", str(self.n_tasks), program, "-w" if self.write else "-r", "-N", str(self.n_tasks),
             "-a", self.api, *(["-c"] if self.collective else []), *(["-F"] if self.file_per_process else []),
             "-s", str(self.segments), "-b", str(self.block), "-t", str(self.transfer), "-k",
-            *(["-e"] if self.fsync else []), *(["-Y"] if self.fsync_each else []), *(["-z", *seed] if self.random else []), "-o",
+            *(["-e"] if self.fsync else []), *(["-Y"] if self.fsync_each else []), *(["-z", *seed] if self.random else []), *direct, "-o",
             in_a_folder(self.file) if self.api == "MPIIO" else self.file,
         ]  # fmt: skip
         return " ".join(words)
@@ -167,6 +171,7 @@ def _parameters(words: Sequence[str]) -> IorParameters:
         fsync="-e" in flags,
         fsync_each="-Y" in flags,
         random="-z" in flags,
+        direct=bool(flags & _DIRECT),
     )
 
 
@@ -185,7 +190,7 @@ def ior_lines(
     roughly = partial(_approximated, version=version)
     found = list(expressed(kernel, series, _expressed, roughly))
     beside = Surroundings([group for group, _, _ in found])
-    synced = SyncedWrites(kernel)
+    synced, opened = SyncedWrites(kernel), OpenFlags(kernel)
     left = _FilesLeft()
     for group, made, reason in found:
         ph_ids = tuple(phase.ph_id for phase in group.phases)
@@ -196,13 +201,14 @@ def ior_lines(
         for parameters, notes in made:
             options = _syncs(parameters, syncs, elsewhere, version)
             line = replace(parameters, fsync=options.at_end, fsync_each=options.each)
+            line, of_opens = _opened(line, opened.of(group.phases))
             before = left.maker_of(line)
             lines.append(
                 IorLine(
                     ph_ids=ph_ids, command=line.command(version),
                     before=None if before is None else before.command(version),
                     not_reproduced=(
-                        *notes, *notes_of("replaced", "syncs", options.notes),
+                        *notes, *notes_of("replaced", "syncs", options.notes), *notes_of("replaced", "opens", of_opens),
                         *notes_of("replaced", "surroundings", beside.of(group, made_before=before is not None)),
                     ),
                 )
@@ -238,6 +244,23 @@ def _syncs(line: IorParameters, syncs: Syncs, elsewhere: bool, version: str) -> 
     return sync_options(
         syncs, api=line.api, n_tasks=line.n_tasks, dealt=dealt, elsewhere=elsewhere, version=version
     )  # fmt: skip
+
+
+def _opened(line: IorParameters, mode: OpenMode) -> tuple[IorParameters, list[str]]:
+    """A line whose files are open as the application's, as far as IOR's POSIX interface has options."""
+    found = list(mode.unlike())
+    if line.api != "POSIX":
+        return line, found
+    if mode.direct and line.transfer % SECTOR:
+        found.append(
+            f"O_DIRECT is left out: transfers of {line.transfer} bytes are no multiple of {SECTOR}."
+        )
+    elif mode.direct:
+        line = replace(line, direct=True)
+    if mode.sync and line.write:
+        line = replace(line, fsync_each=True)
+        found.append(f"O_{mode.sync.upper()} becomes fsync after each write (-Y).")
+    return line, found
 
 
 _Line = tuple[IorParameters, Notes]
