@@ -14,8 +14,8 @@ from pathlib import Path
 from wavetank.application import running, traced
 from wavetank.application.program import (
     Wanted,
+    family_of,
     find_on,
-    launcher_name_for,
     local_copy,
     refuse_other_mpi,
     starting,
@@ -147,8 +147,9 @@ def perform(
     program = find_on(hosts, wanted)
     with scratch_folder() as scratch:
         copy = local_copy(hosts[0], program, scratch)
-        starter = launcher(request.launcher_name or launcher_name_for(copy))
-        refuse_other_mpi(copy, wanted.argv[0], starter)
+        family = family_of(copy, program, wanted, hosts[0])
+        starter = launcher(request.launcher_name or family or "openmpi")
+        refuse_other_mpi(family, wanted.argv[0], starter)
         require_installed(starter)
         mark = running.new_mark()
         tracer = None

@@ -10,13 +10,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from wavetank.cluster.host import Host, on_all
-from wavetank.errors import ClusterError, UsageError
+from wavetank.errors import ClusterError, RemoteCommandError, UsageError
 from wavetank.launchers.base import Launcher
-from wavetank.launchers.family import against, mpi_family_of
+from wavetank.launchers.family import mpi4py_family, mpi_family_of
 from wavetank.programs import search_path
+from wavetank.trace.elf import interpreter_of
 
 MOUNT_WORD = "{mount}"
 MOUNT_VARIABLE = "WAVETANK_MOUNT"
@@ -128,21 +128,36 @@ def local_copy(host: Host, program: str, scratch: Path) -> Path:
     return copy
 
 
-def launcher_name_for(copy: Path) -> Literal["openmpi", "mpich"]:
-    """The launcher of the MPI that a program is built with; Open MPI's where that cannot be told."""
-    return "mpich" if mpi_family_of(copy) == "mpich" else "openmpi"
+def family_of(copy: Path, program: str, wanted: Wanted, host: Host) -> str | None:
+    """The MPI of a program on a host, or of the mpi4py of a Python program; None where that cannot be told.
+
+    Args:
+        copy: of the program's file.
+        program: where that is on the host.
+        wanted: the command.
+        host: that has the program and its interpreter.
+    """
+    interpreter = interpreter_of(copy)
+
+    def run(words: Sequence[str]) -> str | None:
+        try:
+            return host.run(words).stdout
+        except RemoteCommandError:
+            return None
+
+    folder = Path(wanted.directory or ".")
+    files = [str(folder / word) for word in wanted.argv[1:]]
+    asked = Path(program) if interpreter == copy else interpreter
+    return mpi_family_of(copy) or mpi4py_family(asked, [str(copy), *wanted.argv[1:], *files], run)
 
 
-def refuse_other_mpi(copy: Path, program: str, launcher: Launcher) -> None:
+def refuse_other_mpi(family: str | None, program: str, launcher: Launcher) -> None:
     """Refuse a launcher of another MPI than the program's.
 
     Raises:
         UsageError: its ranks would not meet.
     """
-    if launcher.mpi_family is None:
-        return
-    family = mpi_family_of(copy)
-    if against(copy, f"the launcher {launcher.name}", launcher.mpi_family) is not None:
+    if family is not None and launcher.mpi_family not in (None, family):
         raise UsageError(
             f"{program} is built with {family}, and --launcher {launcher.name} would start each of its ranks alone, as "
             f"rank 0 of 1. Leave --launcher out, or say {family}"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 # Names of shared libraries that a program asks the dynamic loader for. MPICH and all that keep its binary interface
@@ -13,6 +15,13 @@ _OPEN_MPI = re.compile(rb"\0libmpi\.so\.(?!12\0)\d+\0")
 _MPICH = re.compile(rb"\0(libmpich\.so(\.\d+)?|libmpi\.so\.12)\0")
 _PROGRAMS = {"openmpi": "mpirun.openmpi", "mpich": "mpiexec.mpich"}
 _TITLES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+_PYTHON = re.compile(r"(python|pypy)[\d.]*")
+# The library's own word, without MPI_Init: a wheel of mpi4py has a module for each MPI, and takes the one that it finds.
+_TELL_VERSION = (
+    "import mpi4py; mpi4py.rc.initialize = mpi4py.rc.finalize = False; from mpi4py import MPI; "
+    "print(MPI.Get_library_version())"
+)
+_ASKED_S = 30.0
 
 
 def mpi_family_of(program: Path) -> str | None:
@@ -31,20 +40,61 @@ def mpi_family_of(program: Path) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
-def against(program: Path, launcher: str, launcher_family: str | None) -> str | None:
+def mpi4py_family(
+    interpreter: Path, words: Sequence[str], run: Callable[[Sequence[str]], str | None]
+) -> str | None:
+    """The MPI of mpi4py, openmpi or mpich, where a Python program names that; None elsewhere, and where it cannot be told.
+
+    Args:
+        interpreter: what the kernel starts for the program.
+        words: the program's words: the interpreter and what it is given, or a script and its arguments.
+        run: runs a command, and gives what it printed; None where it fails.
+    """
+    if not _PYTHON.fullmatch(interpreter.name) or not any(map(_names_mpi4py, words)):
+        return None
+    version = run([str(interpreter), "-c", _TELL_VERSION]) or ""
+    return next((family for family, title in _TITLES.items() if version.startswith(title)), None)
+
+
+def run_here(words: Sequence[str]) -> str | None:
+    """What a command on this machine printed; None where it fails."""
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, timeout=_ASKED_S, check=False, stdin=subprocess.DEVNULL
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
+
+
+def _names_mpi4py(word: str) -> bool:
+    """Whether a word is a text that names mpi4py (python -c, -m), or a file that holds such a text."""
+    if "mpi4py" in word:
+        return True
+    try:
+        return Path(word).is_file() and b"mpi4py" in Path(word).read_bytes()
+    except (OSError, ValueError):  # a text that is too long for a name
+        return False
+
+
+def against(
+    program: Path, launcher: str, launcher_family: str | None, of_python: str | None = None
+) -> str | None:
     """Why a launcher is not the program's; None when it may be.
 
     Args:
         program: the program's file.
         launcher: the launcher's program, as it was called.
         launcher_family: MPI that it belongs to; None: any.
+        of_python: that of ``mpi4py_family``.
     """
-    family = mpi_family_of(program)
+    family = of_python or mpi_family_of(program)
     if family is None or launcher_family in (None, family):
         return None
     other = _PROGRAMS[family]
     found = f": {other}" if shutil.which(other) else ""
+    what = f"the mpi4py of {program}" if of_python else str(program)
     return (
-        f"{program} is built with {_TITLES[family]}, and {launcher} is {_TITLES.get(launcher_family, launcher_family)}'s: "
+        f"{what} is built with {_TITLES[family]}, and {launcher} is {_TITLES.get(launcher_family, launcher_family)}'s: "
         f"each of its ranks would run alone, as rank 0 of 1. Start it with the launcher of {_TITLES[family]}{found}"
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from wavetank.errors import TraceError
 from wavetank.launchers.base import Launcher
-from wavetank.launchers.family import against
+from wavetank.launchers.family import against, mpi4py_family, run_here
 from wavetank.trace.elf import (
     interpreter_of,
     is_go,
@@ -49,20 +49,27 @@ def check_program(argv: Sequence[str], launcher: Launcher) -> list[str]:
                 "Trace it by strace (strace -f -v -ttt -y -T -o FILE) and convert that with: wavetank convert"
             )
         return unseen(Path(found))
-    program = _program_of(argv)
-    if program is not None and launcher.name != "srun":
-        reason = against(program, argv[0], launcher.mpi_family)
+    at = _program_at(argv)
+    program = None if at is None else Path(shutil.which(argv[at]) or argv[at])
+    if at is not None and program is not None and launcher.name != "srun":
+        words = [str(program), *argv[at + 1 :]]
+        of_python = mpi4py_family(interpreter_of(program), words, run_here)
+        reason = against(program, argv[0], launcher.mpi_family, of_python)
         if reason is not None:
             raise TraceError(reason)
     return unseen(program)
 
 
-def _program_of(argv: Sequence[str]) -> Path | None:
-    """What a launcher's command line starts: the first word behind it that is a program."""
-    found = next(
-        (p for word in argv[1:] if not word.startswith("-") and (p := shutil.which(word))), None
+def _program_at(argv: Sequence[str]) -> int | None:
+    """Where in a launcher's command line is what it starts: the first word behind it that is a program."""
+    return next(
+        (
+            number
+            for number, word in enumerate(argv[1:], start=1)
+            if not word.startswith("-") and shutil.which(word)
+        ),
+        None,
     )
-    return Path(found) if found is not None else None
 
 
 def unseen(program: Path | None, name: str | None = None) -> list[str]:
@@ -96,7 +103,8 @@ def unseen(program: Path | None, name: str | None = None) -> list[str]:
 def started_together(argv: Sequence[str], launcher: Launcher) -> bool:
     """Whether all ranks run one program that loads the tracer, so that they can compare their clocks."""
     several = (":", "--app", "-app", "-configfile", "--configfile", "--multi-prog")
-    program = _program_of(argv)
+    at = _program_at(argv)
+    program = None if at is None else Path(shutil.which(argv[at]) or argv[at])
     return (
         launcher.name != "none"
         and not any(word in several for word in argv)
