@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from wavetank.cluster.registry import CLOUDS
 from wavetank.document import Record
 from wavetank.service.core.placement import Ask, no_room
 from wavetank.service.core.records import Device, Held, Kind, Name, Server, Share
@@ -159,7 +158,7 @@ def why_alone(template: Template) -> str | None:
     terms: Mapping[str, Any] = cloud if isinstance(cloud, dict) else {}
     if provider == "ssh":
         return "they are all hosts that the template names"
-    if provider not in CLOUDS:
+    if not isinstance(cloud, dict):
         return f"each cluster of provider {provider} has a network of its own"
     there = terms.get("openstack")
     if isinstance(there, dict) and there.get("network", "made") == "made":

@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from wavetank.cluster.components import OptionValue
-from wavetank.cluster.filesystems.nfs_export import nfs_mount
-from wavetank.cluster.host import Host
+from wavetank.cluster.facade import Host, OptionValue, nfs_mount
 from wavetank.errors import ServiceError
 from wavetank.service.core.nfs_export import NfsExport
 from wavetank.service.core.volume import Identity, Volume, as_comment

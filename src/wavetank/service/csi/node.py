@@ -11,9 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from wavetank.cluster.components import OptionValue
-from wavetank.cluster.host import Host
-from wavetank.cluster.namespaces.host import NamespaceHost, end_daemons
+from wavetank.cluster.facade import Host, NamespaceHost, OptionValue, end_daemons
 from wavetank.errors import WavetankError
 from wavetank.service.csi import messages
 from wavetank.service.csi.messages import Message, made

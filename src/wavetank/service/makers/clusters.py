@@ -7,15 +7,17 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from wavetank.cluster import deploy
-from wavetank.cluster.clouds.engine import noted_end
-from wavetank.cluster.clouds.packages import WITH_APT
-from wavetank.cluster.clouds.user_data import packages_of
-from wavetank.cluster.devices import device_paths
-from wavetank.cluster.namespaces.nodes import STORAGE_PATH
-from wavetank.cluster.needs import Needs
-from wavetank.cluster.spec import ClusterSpec
-from wavetank.cluster.state import directory_of
+from wavetank.cluster.facade import (
+    STORAGE_PATH,
+    WITH_APT,
+    ClusterSpec,
+    Needs,
+    deploy,
+    device_paths,
+    directory_of,
+    noted_end,
+    packages_of,
+)
 from wavetank.document import explain
 from wavetank.errors import ClusterError, ServiceError, SpecError, WavetankError
 from wavetank.service.core.own_servers import Look, OwnCluster, OwnServers, Template

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.cluster.host import Host
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Host, Needs
 from wavetank.service.makers.run import LOOK_TIMEOUT_S, do
 
 # In a mount namespace of its own. $1 root, $2 file system, $3 where it is seen. The root is in memory, small, and gone with its process.

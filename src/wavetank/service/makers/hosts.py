@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from wavetank.cluster import deploy
-from wavetank.cluster.host import Host
-from wavetank.cluster.state import directories
+from wavetank.cluster.facade import Host, deploy, directories
 from wavetank.errors import ServiceError
 
 

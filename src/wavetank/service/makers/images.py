@@ -21,8 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from wavetank.cluster.host import Finished, Host
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Finished, Host, Needs
 from wavetank.service.core.records import Kind
 from wavetank.service.makers.run import LOOK_TIMEOUT_S, NOT_MOUNTED, do
 from wavetank.units import exact_size

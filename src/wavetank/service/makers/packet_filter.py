@@ -13,8 +13,7 @@ import ipaddress
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from wavetank.cluster.host import Host
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Host, Needs
 from wavetank.service.core.records import Access, Network
 from wavetank.service.makers.run import LOOK_TIMEOUT_S, do
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wavetank.cluster.host import Finished, Host
+from wavetank.cluster.facade import Finished, Host
 from wavetank.errors import RemoteCommandError, ServiceError
 
 TIMEOUT_S = 1800.0

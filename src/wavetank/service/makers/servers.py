@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from wavetank.cluster.host import Host
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Host, Needs
 from wavetank.errors import ServiceError
 from wavetank.service.core.classes import KINDS
 from wavetank.service.core.orders import Order

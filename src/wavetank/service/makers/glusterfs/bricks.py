@@ -21,8 +21,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Literal, Self
 
-from wavetank.cluster.host import Host
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Host, Needs
 from wavetank.service.core.records import Access
 from wavetank.service.core.volume import Identity, Volume, as_comment, translator
 from wavetank.service.makers.daemons import Daemons

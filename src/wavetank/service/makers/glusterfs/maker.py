@@ -12,8 +12,7 @@ from functools import partial
 from ipaddress import IPv4Network
 from typing import get_args
 
-from wavetank.cluster.host import Host, on_all
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Host, Needs, on_all
 from wavetank.errors import ServiceError, WavetankError
 from wavetank.service.core.orders import Found, Order, There
 from wavetank.service.core.records import Network, Server

@@ -15,8 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from wavetank.cluster.host import Host, on_all
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Host, Needs, on_all
 from wavetank.errors import ServiceError
 from wavetank.service.core.orders import UnfinishedError
 from wavetank.service.core.records import Access

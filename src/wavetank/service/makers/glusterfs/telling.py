@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from wavetank.cluster.host import Host
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Host, Needs
 from wavetank.service.core.volume import TOLD_AT_PORT, Volume
 from wavetank.service.makers.glusterfs.bricks import LOCKED, MOUNTS, PYTHON
 from wavetank.service.makers.run import do

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from wavetank.cluster.host import Host, on_all
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Host, Needs, on_all
 from wavetank.errors import ServiceError, WavetankError
 from wavetank.service.core.orders import Found, Order, There
 from wavetank.service.core.records import Server

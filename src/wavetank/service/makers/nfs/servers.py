@@ -10,10 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from wavetank.cluster.filesystems.nfs_export import ganesha
-from wavetank.cluster.filesystems.nfs_export.ganesha import Client, Export
-from wavetank.cluster.host import Host
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.facade import Host, Needs, ganesha
 from wavetank.service.core.nfs_export import NfsExport
 from wavetank.service.core.records import Access
 from wavetank.service.makers.daemons import Daemons
@@ -142,9 +139,10 @@ def text_of(server: Host, image: Image) -> str:
     """ganesha.conf of a space that is made. Of rules it has the numbers of addresses, and no text."""
     port, mount_port = ports_of(image)
     clients = tuple(
-        Client(str(rule.network), "RW" if rule.level == "rw" else "RO") for rule in access_of(image)
+        ganesha.Client(str(rule.network), "RW" if rule.level == "rw" else "RO")
+        for rule in access_of(image)
     )
-    export = Export(_SEEN_AT, {"Name": "VFS"}, number_of(image), f"/{image.space}", clients)
+    export = ganesha.Export(_SEEN_AT, {"Name": "VFS"}, number_of(image), f"/{image.space}", clients)
     core = {"mount_path_pseudo": "true", "MNT_Port": str(mount_port), "Enable_UDP": "false"}
     return ganesha.configuration(server.address, [export], {}, port=port, core=core)
 
