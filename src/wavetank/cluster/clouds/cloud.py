@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from wavetank.cluster.clouds.disks import Volume
+from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.managed import Service, Stored
 from wavetank.cluster.needs import Examined
 from wavetank.cluster.spec import ClusterSpec
@@ -22,6 +23,36 @@ from wavetank.errors import ProviderError
 
 # Names of things that have no tags.
 LABEL = re.compile(r"^wavetank-(?P<cluster>[a-z][a-z0-9-]{0,30})-(?P<token>[0-9a-f]{8})(-.*)?$")
+
+
+def is_of(tags: Mapping[str, str], key: Key | None) -> bool:
+    """Whether tags are of a cluster, or of any of wavetank."""
+    if key is None:
+        return TOKEN_TAG in tags
+    return (tags.get(f"{PREFIX}cluster"), tags.get(TOKEN_TAG)) == (key.cluster, key.token)
+
+
+def findings(ask: Iterable[T]) -> list[T | str]:
+    """Findings, also where an answer of the account ends them, which is one."""
+    found: list[T | str] = []
+    try:
+        found.extend(ask)
+    except ProviderError as error:
+        found.append(str(error))
+    return found
+
+
+def looks(pause: Callable[[int], None], most: int) -> Iterator[int]:
+    """Numbers of looks at what an account shows late, with a pause between two of them.
+
+    Args:
+        pause: of the account; given the number of the look before.
+        most: pauses.
+    """
+    for look in range(most + 1):
+        yield look
+        if look < most:
+            pause(look)
 
 
 def of_tags(tags: Mapping[str, str]) -> dict[str, Any]:
@@ -53,6 +84,7 @@ def keep_unlogged(talkers: Iterable[str]) -> None:
         talker.setLevel(max(logging.WARNING, talker.getEffectiveLevel()))
 
 
+T = TypeVar("T")
 PREFIX = "wavetank:"
 TOKEN_TAG = f"{PREFIX}token"
 # Kinds of what serves files without being an instance.
@@ -120,15 +152,24 @@ def label_of(cluster: str, token: str) -> str:
     return f"wavetank-{cluster}-{token}"
 
 
+def terms_of(spec: ClusterSpec) -> Terms:
+    """What a cluster's specification says of the cloud.
+
+    Raises:
+        ProviderError: nothing.
+    """
+    if spec.cloud is None:
+        raise ProviderError(f"cluster {spec.name} has no key cloud")
+    return spec.cloud
+
+
 def new_lease(spec: ClusterSpec, token: str, owner: str, now: datetime) -> Lease:
     """A lease that begins now.
 
     Raises:
         ProviderError: the specification has no key ``cloud``.
     """
-    terms = spec.cloud
-    if terms is None:
-        raise ProviderError(f"cluster {spec.name} has no key cloud")
+    terms = terms_of(spec)
     expires = (now + timedelta(seconds=terms.ttl)).astimezone(UTC).replace(microsecond=0)
     return Lease(spec.name, token, terms.region, owner, expires, terms.budget, spec.sha256()[:16])
 

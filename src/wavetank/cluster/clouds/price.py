@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from wavetank.cluster.clouds.cloud import terms_of
 from wavetank.cluster.clouds.disks import Volume, data_volumes, has_address, root_volumes
 from wavetank.cluster.clouds.terms import Terms
 from wavetank.cluster.managed import is_paid_by_moved
@@ -16,7 +17,7 @@ from wavetank.cost.bills import CENT, AddressTime, Bill, InstanceTime, StorageTi
 from wavetank.cost.prices import PriceTable, load_prices, shipped_tables
 from wavetank.cost.site_prices import site_prices
 from wavetank.cost.storage import StorageUse, storage_of
-from wavetank.errors import CostError, ProviderError, SpecError
+from wavetank.errors import CostError, SpecError
 from wavetank.units import GIB
 
 # An instance is billed from its start; its end is scheduled during its boot and takes a while (assumed, and added).
@@ -32,9 +33,8 @@ def estimate(spec: ClusterSpec, table: PriceTable) -> Bill:
     Raises:
         ProviderError: the specification has no key ``cloud``.
     """
-    if spec.cloud is None:
-        raise ProviderError(f"cluster {spec.name} has no key cloud")
-    return cost_of(spec, table, spec.cloud.ttl + MARGIN_S, spec.cloud.ttl + SERVED_MARGIN_S)
+    ttl = terms_of(spec).ttl
+    return cost_of(spec, table, ttl + MARGIN_S, ttl + SERVED_MARGIN_S)
 
 
 def cost_of(

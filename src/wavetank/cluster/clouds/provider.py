@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from wavetank import native
 from wavetank.cluster import registry
 from wavetank.cluster.clouds import bill, engine
-from wavetank.cluster.clouds.cloud import Key, Made, new_lease
+from wavetank.cluster.clouds.cloud import Key, Made, new_lease, terms_of
 from wavetank.cluster.clouds.disks import mount_further_devices
 from wavetank.cluster.clouds.hosts import (
     KNOWN_HOSTS,
@@ -223,15 +223,14 @@ class CloudProvider(Provider):
 
     def _create(self, spec: ClusterSpec, *, leave: bool) -> CloudNodes:
         directory = directory_of(spec.name)
-        if spec.cloud is None:
-            raise ProviderError(f"cluster {spec.name} has no key cloud")
-        cloud = registry.cloud(self.name, spec.cloud.region)
+        terms = terms_of(spec)
+        cloud = registry.cloud(self.name, terms.region)
         lease = new_lease(spec, secrets.token_hex(4), cloud.owner(), self.clock.now())
         keys = make_keys(directory.path / KEYS, lease.label)
         wanted = cloud.plan(spec, lease, keys)
         zones = cloud.zones(spec)
         engine.note_lease(directory, self.name, lease)
-        bill.note_prices(directory, spec, spec.cloud)
+        bill.note_prices(directory, spec, terms)
         made = engine.make_all(cloud, lease, wanted, zones, directory, self.clock)
         bill.see_instances(directory, cloud, Key(lease.cluster, lease.token), self.clock.now())
         note_service(directory, engine.wait_served(cloud, lease, directory, self.clock))

@@ -308,3 +308,34 @@ def wait_until(host: Host, argv: Sequence[str], what: str, timeout_s: float, log
                     f"{what} on {host.name} does not answer after {timeout_s:.0f} s: {error}"
                 ) from error
             time.sleep(0.02)
+
+
+# $1: file for the number; the rest: the program, which takes this shell's number.
+WITH_PID_FILE = 'echo $$ >"$1"; shift; exec "$@"'
+# $1: pid file, $2: the program's name, $3: a signal, or 0 to wait only. Ends with 1 when it does not end.
+END = r"""
+pid=$(cat "$1" 2>/dev/null) || exit 0
+tries=0
+while grep -q "^$2" "/proc/$pid/comm" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null; do
+  kill "-$3" "$pid" 2>/dev/null
+  tries=$((tries + 1))
+  [ "$tries" -le 2000 ] || exit 1
+  sleep 0.05 2>/dev/null || sleep 1
+done
+rm -f -- "$1"
+"""
+END_TIMEOUT_S = 180.0
+
+
+def start_with_pid_file(host: Host, argv: Sequence[str], pid_file: str, log: str) -> None:
+    """Start a daemon by whose number ``end_by_pid_file`` finds it."""
+    host.start(["sh", "-c", WITH_PID_FILE, "sh", pid_file, *argv], log=log)
+
+
+def end_by_pid_file(host: Host, pid_file: str, program: str, signal: str = "KILL") -> None:
+    """Send a signal to a program of ours until it has ended; "0" only waits.
+
+    Raises:
+        RemoteCommandError: it does not end.
+    """
+    host.run(["sh", "-c", END, "sh", pid_file, program, signal], timeout_s=END_TIMEOUT_S)

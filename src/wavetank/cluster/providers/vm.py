@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 
 from wavetank import native
-from wavetank.cluster.access import AROUND_BYTES, method_of
-from wavetank.cluster.combinations import reason_against
+from wavetank.cluster.access import AROUND_BYTES, Access, method_of
+from wavetank.cluster.components import Hypervisor
 from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.guests.boot import boot, guest_of, wait_for
 from wavetank.cluster.guests.hypervisors import NAMES, Choice
@@ -23,6 +23,7 @@ from wavetank.cluster.namespaces.node import read_map
 from wavetank.cluster.namespaces.nodes import LocalNodes
 from wavetank.cluster.namespaces.provider import NODE_PROGRAM, NamespaceProvider
 from wavetank.cluster.providers.base import Provider
+from wavetank.cluster.registry import facts, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import directory_of
 from wavetank.document import host_facts, write_whole
@@ -134,3 +135,35 @@ def _not_brought_up(spec: ClusterSpec) -> list[str]:
     if not spec.clients_in_guests and len(spec.node_names()) >= AROUND_FROM:
         return [f"access: {method} has room for {AROUND_FROM - 1} nodes: ask for fewer"]
     return []
+
+
+def reason_against(access: Access, kind: str, hypervisor: Hypervisor) -> str | None:
+    """Why guests do not reach a file system so, with what to do; None: they do.
+
+    Args:
+        access: a method of guests.
+        kind: of the file system.
+        hypervisor: of the guests.
+    """
+    reason = _against_file_system(access, kind)
+    if reason is None and access == "volume" and hypervisor != "uml":
+        return (
+            f"access: volume with hypervisor {hypervisor}: QEMU keeps a disk's file open, and the file system is mounted later. "
+            "Use hypervisor: uml, or access: passthrough"
+        )
+    return reason
+
+
+def _against_file_system(access: Access, kind: str) -> str | None:
+    its = facts(kind)
+    if access in its.guest_methods:
+        return None
+    if its.made_by is not None:
+        return f"file_system {kind} is made and run by a cloud: use provider {its.made_by}"
+    if its.against_guests:
+        return its.against_guests
+    known = file_system_kinds(lambda other: access in other.guest_methods)
+    return (
+        f"file_system {kind} was never served from host nodes to guests: use access: virtual, or file_system "
+        f"{', '.join(known[:-1])} or {known[-1]}"
+    )

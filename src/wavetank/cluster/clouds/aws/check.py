@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from wavetank.cluster.clouds.aws.account import Account, AnswerError, Unknown
 from wavetank.cluster.clouds.aws.network import (
@@ -13,6 +13,7 @@ from wavetank.cluster.clouds.aws.network import (
 )
 from wavetank.cluster.clouds.aws.quotas import quotas
 from wavetank.cluster.clouds.aws.rights import identity_of, to_change, to_look, to_make
+from wavetank.cluster.clouds.cloud import findings
 from wavetank.cluster.instance_types import aws_instances, nearest
 from wavetank.cluster.needs import Examined
 from wavetank.cluster.spec import ClusterSpec
@@ -27,40 +28,28 @@ def check(account: Account, spec: ClusterSpec) -> Examined:
         identity = identity_of(account)
     except ProviderError as error:
         return Examined([str(error)], [])
-    findings = _asked(lambda: _types(account, spec))
+    of_types = findings(_types(account, spec))
+    found: list[str | Unknown] = [*of_types]
     zone: str | None = None
     image: str | None = None
-    if not findings:
+    if not found:
         try:
             zone = zones_with_types(account, spec)[0]
         except ProviderError as error:
-            findings.append(str(error))
+            found.append(str(error))
         try:
             image = image_of(account, spec)[0]
         except ProviderError as error:
-            findings.append(str(error))
-        findings += _asked(lambda: quotas(account, spec))
-    for ask in (
-        lambda: to_look(account, spec),
-        lambda: to_make(account, spec, zone, image),
-        lambda: to_change(account, spec, identity),
-    ):
-        findings += _asked(ask)
-    said = list(dict.fromkeys(findings))  # several may need the same right
+            found.append(str(error))
+        found += findings(quotas(account, spec))
+    found += findings(to_look(account, spec))
+    found += findings(to_make(account, spec, zone, image))
+    found += findings(to_change(account, spec, identity))
+    said = list(dict.fromkeys(found))  # several may need the same right
     return Examined(
         [each for each in said if isinstance(each, str)],
         [each.words for each in said if isinstance(each, Unknown)],
     )
-
-
-def _asked(ask: Callable[[], Iterable[str | Unknown]]) -> list[str | Unknown]:
-    """Findings and what is not known, also where an answer ends them."""
-    found: list[str | Unknown] = []
-    try:
-        found.extend(ask())
-    except ProviderError as error:
-        found.append(str(error))
-    return found
 
 
 def _types(account: Account, spec: ClusterSpec) -> Iterator[str]:

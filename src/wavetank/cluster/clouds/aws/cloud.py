@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import ipaddress
-import itertools
 import json
 import urllib.request
 from collections.abc import Iterator
@@ -23,10 +22,19 @@ from wavetank.cluster.clouds.aws.managed import ManagedFileSystems, wanted_of
 from wavetank.cluster.clouds.aws.network import (
     image_of,
     subnets_by_zone,
-    terms_of,
     zones_with_types,
 )
-from wavetank.cluster.clouds.cloud import SERVED, Key, Keys, Lease, Made, Removal, Wanted
+from wavetank.cluster.clouds.cloud import (
+    SERVED,
+    Key,
+    Keys,
+    Lease,
+    Made,
+    Removal,
+    Wanted,
+    looks,
+    terms_of,
+)
 from wavetank.cluster.clouds.disks import data_volumes, on_own_disks
 from wavetank.cluster.clouds.packages import first_start, role_name, roles
 from wavetank.cluster.needs import Examined
@@ -256,7 +264,7 @@ class AwsCloud:
         Raises:
             ProviderError: it does not.
         """
-        for wait in itertools.count():
+        for _ in looks(self.account.pause, MOST_LOOKS):
             filters = [
                 {"Name": "group-name", "Values": [lease.label]},
                 *tagged.filters_of(Key(lease.cluster, lease.token)),
@@ -264,20 +272,16 @@ class AwsCloud:
             found = self.account.call("ec2", "DescribeSecurityGroups", Filters=filters)
             if found["SecurityGroups"]:
                 return str(found["SecurityGroups"][0]["GroupId"])
-            if wait == MOST_LOOKS:
-                break
-            self.account.pause(wait)
         raise ProviderError(f"AWS made security group {lease.label}, and does not know it")
 
     def _make_instances(self, wanted: Wanted, lease: Lease) -> tuple[str, ...]:
         request = instances_request(wanted, lease, self._security_group(lease))
-        for wait in itertools.count():
+        for look in looks(self.account.pause, MOST_LOOKS):
             try:
                 made = self.account.call("ec2", "RunInstances", **request)["Instances"]
             except AnswerError as error:  # what was made just now is not known everywhere yet
-                if error.code not in GONE or wait == MOST_LOOKS:
+                if error.code not in GONE or look == MOST_LOOKS:
                     raise
-                self.account.pause(wait)
             else:
                 break
         made.sort(key=lambda instance: int(instance["AmiLaunchIndex"]))

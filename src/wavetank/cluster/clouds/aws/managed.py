@@ -13,7 +13,16 @@ from typing import Any
 
 from wavetank.cluster.clouds.aws.account import Account, AnswerError
 from wavetank.cluster.clouds.aws.found import utc
-from wavetank.cluster.clouds.cloud import TOKEN_TAG, Key, Lease, Made, Removal, Wanted, of_tags
+from wavetank.cluster.clouds.cloud import (
+    Key,
+    Lease,
+    Made,
+    Removal,
+    Wanted,
+    is_of,
+    looks,
+    of_tags,
+)
 from wavetank.cluster.components import AWS
 from wavetank.cluster.managed import (
     Service,
@@ -150,13 +159,10 @@ class ManagedFileSystems:
 
     def _one(self, key: Key, kind: str) -> Made:
         """The one of a cluster; AWS may take a while to show it."""
-        for wait in itertools.count():
+        for _ in looks(self.account.pause, MOST_LOOKS):
             found = [made for made in self.found(key) if made.kind == kind]
             if found:
                 return found[0]
-            if wait == MOST_LOOKS:
-                break
-            self.account.pause(wait)
         raise ProviderError(f"AWS made {kind} {key.label}, and does not know it")
 
     def found(self, key: Key | None) -> Iterator[Made]:
@@ -176,7 +182,7 @@ class ManagedFileSystems:
             return
         for each in self.account.pages("efs", "DescribeFileSystems", "FileSystems"):
             state, tags = str(each["LifeCycleState"]), _tags(each)
-            if not _is_of(tags, key) or state == "deleted":
+            if not is_of(tags, key) or state == "deleted":
                 continue
             mibps = each.get("ProvisionedThroughputInMibps")
             rate = None if mibps is None else int(mibps * MIB)
@@ -209,7 +215,7 @@ class ManagedFileSystems:
             return
         for each in self.account.pages("fsx", "DescribeFileSystems", "FileSystems"):
             tags = _tags(each)
-            if each.get("FileSystemType") != "LUSTRE" or not _is_of(tags, key):
+            if each.get("FileSystemType") != "LUSTRE" or not is_of(tags, key):
                 continue
             lustre = each.get("LustreConfiguration", {})
             name = str(each.get("DNSName", ""))
@@ -250,10 +256,3 @@ def _listed(lease: Lease) -> list[dict[str, str]]:
 
 def _tags(said: dict[str, Any]) -> dict[str, str]:
     return {each["Key"]: each["Value"] for each in said.get("Tags", [])}
-
-
-def _is_of(tags: dict[str, str], key: Key | None) -> bool:
-    if key is None:
-        return TOKEN_TAG in tags
-    of = of_tags(tags)
-    return (of["cluster"], of["token"]) == (key.cluster, key.token)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from wavetank.cluster.clouds.aws.account import Account, AnswerError
-from wavetank.cluster.clouds.terms import Terms
+from wavetank.cluster.clouds.cloud import terms_of
 from wavetank.cluster.instance_types import GIGABYTE, InstanceType, aws_instances, row_of
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
@@ -68,17 +68,6 @@ def zones_with_types(account: Account, spec: ClusterSpec) -> tuple[str, ...]:
             f"no zone has all instance types and a subnet (cloud.zone {terms.zone}; subnets: {', '.join(with_subnet)}; {said})"
         )
     return tuple(zones)
-
-
-def terms_of(spec: ClusterSpec) -> Terms:
-    """What a cluster's specification says of the cloud.
-
-    Raises:
-        ProviderError: nothing.
-    """
-    if spec.cloud is None:
-        raise ProviderError(f"cluster {spec.name} has no key cloud")
-    return spec.cloud
 
 
 # name -> parameter, of each architecture

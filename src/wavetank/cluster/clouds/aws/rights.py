@@ -14,8 +14,15 @@ from typing import Any
 from wavetank.cluster.clouds.aws.account import Account, AnswerError, Unknown
 from wavetank.cluster.clouds.aws.found import lookups, tag_specifications
 from wavetank.cluster.clouds.aws.managed import ManagedFileSystems
-from wavetank.cluster.clouds.aws.network import instance_types, subnets_by_zone, terms_of
-from wavetank.cluster.clouds.cloud import CapacityError, Key, Lease, RefusedError, new_lease
+from wavetank.cluster.clouds.aws.network import instance_types, subnets_by_zone
+from wavetank.cluster.clouds.cloud import (
+    CapacityError,
+    Key,
+    Lease,
+    RefusedError,
+    new_lease,
+    terms_of,
+)
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from wavetank.cluster.clouds.cloud import findings
 from wavetank.cluster.clouds.disks import data_volumes, jump_node, on_own_disks, root_volumes
 from wavetank.cluster.clouds.openstack.account import Account
 from wavetank.cluster.clouds.openstack.offers import (
@@ -36,14 +37,12 @@ def check(account: Account, spec: ClusterSpec) -> Examined:
         account.owner()
     except ProviderError as error:
         return Examined([str(error)], [])
-    findings: list[str] = []
+    found: list[str] = []
     for ask in (
         _zones, _flavors, _networks, _volume_type, _share, _of_nova, _of_cinder, _of_neutron, _of_manila,
     ):  # fmt: skip
-        findings += _asked(ask, account, spec)
-    return Examined(
-        list(dict.fromkeys(findings)), _unknown(spec)
-    )  # several may need the same right
+        found += findings(ask(account, spec))
+    return Examined(list(dict.fromkeys(found)), _unknown(spec))  # several may need the same right
 
 
 def _unknown(spec: ClusterSpec) -> list[str]:
@@ -54,18 +53,6 @@ def _unknown(spec: ClusterSpec) -> list[str]:
         f"servers end themselves at the ttl by shutting down; they are in the project's quota, and on most sites' bills{share}, until "
         "'wavetank cluster down' or 'wavetank cluster prune --provider openstack --expired' removes them",
     ]
-
-
-def _asked(
-    ask: Callable[[Account, ClusterSpec], Iterable[str]], account: Account, spec: ClusterSpec
-) -> list[str]:
-    """Findings, also where an answer ends them."""
-    found: list[str] = []
-    try:
-        found.extend(ask(account, spec))
-    except ProviderError as error:
-        found.append(str(error))
-    return found
 
 
 def _zones(account: Account, spec: ClusterSpec) -> Iterator[str]:

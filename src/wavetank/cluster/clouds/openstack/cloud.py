@@ -6,7 +6,6 @@ Each call that makes something carries whose it is: metadata, a description, or 
 from __future__ import annotations
 
 import base64
-import itertools
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -19,6 +18,8 @@ from wavetank.cluster.clouds.cloud import (
     Made,
     Removal,
     Wanted,
+    looks,
+    terms_of,
 )
 from wavetank.cluster.clouds.disks import data_volumes, jump_node, root_volumes
 from wavetank.cluster.clouds.openstack import found as there
@@ -29,7 +30,6 @@ from wavetank.cluster.clouds.openstack.offers import (
     Network,
     flavor_of,
     image_of,
-    terms_of,
     zones_of,
 )
 from wavetank.cluster.clouds.packages import first_start, role_name, roles
@@ -292,7 +292,7 @@ class OpenStackCloud:
             ProviderError: one could not be made, or they are not there in time.
         """
         needed = len(wanted.nodes) * int(str(wanted.detail["volumes"]))
-        for look in itertools.count() if needed else ():
+        for _ in looks(self.account.pause, MOST_LOOKS) if needed else ():
             have = [made for made in there.volumes(self.account, key) if made.node in wanted.nodes]
             failed = next((made for made in have if made.state.startswith("error")), None)
             if failed is not None:
@@ -304,11 +304,10 @@ class OpenStackCloud:
             if len(have) >= needed and all(made.state in ("available", "in-use") for made in have):
                 have.sort(key=lambda made: not made.is_root)
                 return {node: [m for m in have if m.node == node] for node in wanted.nodes}
-            if look == MOST_LOOKS:
-                raise ProviderError(
-                    f"volumes of {', '.join(wanted.nodes)} are not there after {look} looks"
-                )
-            self.account.pause(look)
+        if needed:
+            raise ProviderError(
+                f"volumes of {', '.join(wanted.nodes)} are not there after {MOST_LOOKS} looks"
+            )
         return {}
 
     def _is_seen(self, server: str, wanted: Wanted, *, is_first: bool) -> bool:
@@ -319,13 +318,12 @@ class OpenStackCloud:
         """
         if wanted.detail["policy"] == TOGETHER and not is_first:
             return True
-        for look in range(MOST_LOOKS):
+        for _ in looks(self.account.pause, MOST_LOOKS):
             found = self.account.call("nova", "GET", f"/servers/{server}")["server"]
             if found["status"] != "BUILD":
                 return bool(found["status"] != "ERROR")
             if wanted.detail["policy"] == APART and found.get("hostId"):
                 return True
-            self.account.pause(look)
         return True  # it is waited for with the others
 
     def _wait_started(self, servers: Sequence[str], key: Key, wanted: Wanted) -> None:
@@ -335,7 +333,7 @@ class OpenStackCloud:
             CapacityError: no host has room.
             ProviderError: one failed otherwise, or they do not start in time.
         """
-        for look in itertools.count():
+        for _ in looks(self.account.pause, MOST_LOOKS):
             have = {made.key: made for made in there.servers(self.account, key)}
             for server in servers:
                 made = have.get(server)
@@ -346,20 +344,17 @@ class OpenStackCloud:
                     raise ProviderError(f"{said} (server {server}): ask the cloud's operator")
             if all(server in have and have[server].state != "pending" for server in servers):
                 return
-            if look == MOST_LOOKS:
-                raise ProviderError(
-                    f"servers of {', '.join(wanted.nodes)} do not start; {look} looks"
-                )
-            self.account.pause(look)
+        raise ProviderError(
+            f"servers of {', '.join(wanted.nodes)} do not start; {MOST_LOOKS} looks"
+        )
 
     def _give_back(self, servers: Sequence[str], key: Key) -> None:
         """Delete servers, and wait till they are gone, so that their volumes are free; what stays is removed by ``down``."""
         for server in servers:
             self.remove(Made("instance", server, key.cluster, key.token))
-        for look in range(MOST_LOOKS):
+        for _ in looks(self.account.pause, MOST_LOOKS):
             if not any(made.key in servers for made in there.servers(self.account, key)):
                 return
-            self.account.pause(look)
 
 
 def _policy(spec: ClusterSpec, node: str) -> str:

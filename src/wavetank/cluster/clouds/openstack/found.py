@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from wavetank.cluster.clouds.cloud import LABEL, PREFIX, TOKEN_TAG, Key, Lease, Made, of_tags
+from wavetank.cluster.clouds.cloud import LABEL, PREFIX, Key, Lease, Made, is_of, of_tags
 from wavetank.cluster.clouds.disks import CINDER, Volume
 from wavetank.cluster.clouds.openstack.account import Account
 
@@ -154,13 +154,6 @@ def _named(kind: str, name: str, identifier: str, key: Key | None) -> Iterator[M
     match = LABEL.match(name)
     if match is not None and key in (None, Key(match["cluster"], match["token"])):
         yield Made(kind, identifier, match["cluster"], match["token"])
-
-
-def is_of(tags: Mapping[str, str], key: Key | None) -> bool:
-    """Whether tags are of a cluster, or of any of wavetank."""
-    if key is None:
-        return TOKEN_TAG in tags
-    return (tags.get(f"{PREFIX}cluster"), tags.get(TOKEN_TAG)) == (key.cluster, key.token)
 
 
 def time_of(text: object) -> datetime | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from wavetank.cluster.clouds.cloud import Key, Lease, Made, Wanted
+from wavetank.cluster.clouds.cloud import Key, Lease, Made, Wanted, terms_of
 from wavetank.cluster.clouds.openstack.account import Account, AnswerError
 from wavetank.cluster.clouds.openstack.found import (
     OF_NEUTRON,
@@ -14,7 +14,7 @@ from wavetank.cluster.clouds.openstack.found import (
     path_of,
     servers,
 )
-from wavetank.cluster.clouds.terms import OpenStackTerms, Terms
+from wavetank.cluster.clouds.terms import OpenStackTerms
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 from wavetank.nearest import did_you_mean
@@ -148,17 +148,6 @@ class Network:
             for port in self.account.pages("neutron", "/ports", "ports", device_id=router)
             if str(port.get("device_owner", "")).startswith(OF_ROUTERS)
         ]
-
-
-def terms_of(spec: ClusterSpec) -> Terms:
-    """What a cluster's specification says of the cloud.
-
-    Raises:
-        ProviderError: nothing.
-    """
-    if spec.cloud is None:
-        raise ProviderError(f"cluster {spec.name} has no key cloud")
-    return spec.cloud
 
 
 def openstack_of(spec: ClusterSpec) -> OpenStackTerms:

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from wavetank.cluster.clouds.cloud import PREFIX, Key, Lease, Made, Removal, Wanted, of_tags
+from wavetank.cluster.clouds.cloud import PREFIX, Key, Lease, Made, Removal, Wanted, is_of, of_tags
 from wavetank.cluster.clouds.openstack.account import Account, AnswerError
-from wavetank.cluster.clouds.openstack.found import is_of, servers, time_of
+from wavetank.cluster.clouds.openstack.found import servers, time_of
 from wavetank.cluster.clouds.openstack.offers import none_such, one_named, openstack_of
 from wavetank.cluster.managed import Service, Stored, share_price_name
 from wavetank.cluster.spec import ClusterSpec

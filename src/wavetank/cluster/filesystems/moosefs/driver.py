@@ -17,8 +17,10 @@ from wavetank.cluster.devices import device_paths
 from wavetank.cluster.filesystems.base import (
     FileSystemDriver,
     Site,
+    end_by_pid_file,
     mount_line,
     mounts,
+    start_with_pid_file,
     unmount_from,
     wait_until,
     write_content,
@@ -47,6 +49,7 @@ SHOWN = re.compile(
     r"mfs(writecache|readahead)\w+|mfs\w+cacheto|mfsfsyncmintime|mfserror\w+|mfsio\w+|mfstimeout|mfsno\w+|working_keep_cache_mode"
     r"|moosefs_\w+_version"
 )
+CLIENT_PID = f"{STATE}/mfsmount.pid"
 MOST_SPACE_WAIT_S = (
     400.0  # the master comes to each chunk of a deleted file once a minute, and twice for some
 )
@@ -105,7 +108,7 @@ class MooseFS(FileSystemDriver):
 
         def unmount_and_wait(host: Host) -> None:
             unmount_from(host, self.mount_path(site), servers.START_TIMEOUT_S)
-            servers.end(host, "mfsmount", "0")
+            end_by_pid_file(host, CLIENT_PID, "mfsmount", "0")
 
         on_all(site.clients, unmount_and_wait)
 
@@ -165,7 +168,7 @@ class MooseFS(FileSystemDriver):
             self.unmount(site)
         at = self.mount_path(site)
         for host in site.clients:
-            servers.end(host, "mfsmount", "KILL")
+            end_by_pid_file(host, CLIENT_PID, "mfsmount")
             if mount_line(host, at) is not None:
                 host.run(["umount", "-l", "--", at])
         servers.stop(site)
@@ -177,7 +180,7 @@ def _mount_on(host: Host, site: Site, at: str) -> None:
     host.run(["mkdir", "-p", STATE, at])
     words = options.mount_words(site.spec, client_memory(site.spec, host.name))
     argv = ["mfsmount", "-f", "-H", master, at, "-o", ",".join(["subtype=moosefs", *words])]
-    host.start(["sh", "-c", servers.WITH_PID_FILE, "sh", f"{STATE}/mfsmount.pid", *argv], log="mfsmount")  # fmt: skip
+    start_with_pid_file(host, argv, CLIENT_PID, "mfsmount")
     try:
         wait_until(host, ["mountpoint", "-q", at], f"the mount of {at}", servers.START_TIMEOUT_S, "mfsmount")  # fmt: skip
         host.run(["stat", "-f", "--", at], timeout_s=servers.START_TIMEOUT_S)

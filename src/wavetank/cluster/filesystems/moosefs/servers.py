@@ -6,7 +6,13 @@ import time
 from dataclasses import dataclass
 
 from wavetank.cluster.devices import device_paths
-from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, Site, wait_until
+from wavetank.cluster.filesystems.base import (
+    ANSWER_TIMEOUT_S,
+    Site,
+    end_by_pid_file,
+    start_with_pid_file,
+    wait_until,
+)
 from wavetank.cluster.filesystems.moosefs import options
 from wavetank.cluster.filesystems.moosefs.options import STATE
 from wavetank.cluster.host import Host, on_all
@@ -15,22 +21,6 @@ from wavetank.errors import FileSystemError, RemoteCommandError
 START_TIMEOUT_S = 180.0
 CHUNKS = "moosefs"  # directory on the local file system of each device
 EMPTY_METADATA = "MFSM NEW"  # what a master of 3.0 takes for a file system without files
-
-# $1: the file for the number; the rest: the program, which takes this shell's number.
-WITH_PID_FILE = 'echo $$ >"$1"; shift; exec "$@"'
-
-# $1: pid file, $2: the program's name, $3: a signal, or 0 to wait only. Ends with 1 when it does not end.
-END = r"""
-pid=$(cat "$1" 2>/dev/null) || exit 0
-tries=0
-while grep -q "^$2" "/proc/$pid/comm" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null; do
-  kill "-$3" "$pid" 2>/dev/null
-  tries=$((tries + 1))
-  [ "$tries" -le 2000 ] || exit 1
-  sleep 0.05 2>/dev/null || sleep 1
-done
-rm -f -- "$1"
-"""
 
 # Whether the master at $1 says what matches $2. mfscli ends with 0 also where nobody answers (3.0.117).
 SAYS = 'mfscli -H "$1" -p -n -s "|" -SIG -SCS | grep -q -- "$2"'
@@ -114,7 +104,7 @@ def _write(host: Host, path: str, text: str) -> None:
 
 def _start(host: Host, program: str) -> None:
     argv = [program, "-f", "-c", f"{STATE}/{program}.cfg", "start"]
-    host.start(["sh", "-c", WITH_PID_FILE, "sh", f"{STATE}/{program}.pid", *argv], log=program)
+    start_with_pid_file(host, argv, f"{STATE}/{program}.pid", program)
 
 
 def _await(host: Host, master: str, pattern: str, program: str) -> None:
@@ -126,23 +116,13 @@ def stop(site: Site) -> None:
 
     def clean(host: Host) -> None:
         for program in ("mfschunkserver", "mfsmaster"):
-            end(host, program, "KILL")
+            end_by_pid_file(host, f"{STATE}/{program}.pid", program)
         folders = [f"{path}/{CHUNKS}" for path in device_paths(site.spec.storage, site.storage_path)]  # fmt: skip
         own = [f"{site.storage_path}/moosefs-{of}" for of in ("master", "chunkserver")]
         host.run(["rm", "-rf", "--", *folders, *own, STATE])
 
     hosts = {host.name: host for host in (*site.servers, *site.metadata_servers)}
     on_all(list(hosts.values()), clean)
-
-
-def end(host: Host, program: str, signal: str) -> None:
-    """Send a signal to a program of ours until it has ended; "0" only waits.
-
-    Raises:
-        RemoteCommandError: it does not end.
-    """
-    argv = ["sh", "-c", END, "sh", f"{STATE}/{program}.pid", program, signal]
-    host.run(argv, timeout_s=START_TIMEOUT_S)
 
 
 def ask(site: Site) -> Said:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from wavetank.cluster.components import OptionValue
-from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, wait_until
+from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S, end_by_pid_file, wait_until
 from wavetank.cluster.filesystems.options import FLAG, NUMBER, Table, Value, one_of
 from wavetank.cluster.host import Host
 from wavetank.cluster.needs import Needs
@@ -97,13 +97,6 @@ START_TIMEOUT_S = 180.0
 # Handles have the UUID of the file system. libblkid 2.38 gives that of a loop device's file system before, from its file, for two seconds.
 NO_CACHE = {"BLKID_FILE": "/dev/null"}
 PORT_MAPPER = ["rpcinfo", "-T", "tcp", "127.0.0.1", "100000"]
-# $1: ganesha's file of its number, which it leaves when it is killed.
-STOP = """[ -f "$1" ] || exit 0
-pid=$(cat "$1")
-if grep -q ganesha "/proc/$pid/comm" 2>/dev/null; then kill -KILL "$pid"; fi
-while grep -q '^State:[^Z]*$' "/proc/$pid/status" 2>/dev/null; do sleep 0.05; done
-rm -f -- "$1"
-"""
 
 # Expert mode: option -> (block of ganesha.conf, its name there). Others are refused, so that a slip is seen.
 SERVER_OPTIONS = {
@@ -217,7 +210,7 @@ def start_port_mapper(server: Host, address: str) -> bool:
 
 def stop(server: Host, name: str = "ganesha") -> None:
     """End ganesha, with all that it has in memory."""
-    server.run(["sh", "-c", STOP, "sh", pid_file(name)])
+    end_by_pid_file(server, pid_file(name), "ganesha")
 
 
 def settings(server: Host) -> dict[str, str]:

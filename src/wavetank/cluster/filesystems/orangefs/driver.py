@@ -15,7 +15,9 @@ from wavetank.cluster.filesystems.base import (
     ANSWER_TIMEOUT_S,
     FileSystemDriver,
     Site,
+    end_by_pid_file,
     mounts,
+    start_with_pid_file,
     unmount_from,
     wait_until,
     write_content,
@@ -33,16 +35,6 @@ TAB = f"{STATE}/pvfs2tab"
 START_TIMEOUT_S = 180.0
 PLACING_TRIES = 64
 GET = "install OrangeFS and name its prefix in file_system.prefix (not in Debian; docs/how-to/install-orangefs.md)"
-# $1: the server's pid file, $2: the program's name. The program is ended and waited for.
-STOP = """pid=$(cat "$1" 2>/dev/null) || exit 0
-tries=0
-while grep -q "^$2" "/proc/$pid/comm" 2>/dev/null && ! grep -q '^State:.Z' "/proc/$pid/status"; do
-  kill -KILL "$pid" 2>/dev/null
-  tries=$((tries + 1))
-  [ "$tries" -le 100 ] || exit 1
-  sleep 0.05 2>/dev/null || sleep 1
-done
-"""
 
 
 @dataclass(frozen=True)
@@ -127,7 +119,7 @@ class OrangeFS(FileSystemDriver):
         def unmount_and_stop(client: Host) -> None:
             unmount_from(client, at, START_TIMEOUT_S)
             for name in ("pvfs2fuse", "pvfs2-client"):
-                client.run(["sh", "-c", STOP, "sh", f"{STATE}/{name}.pid", name])
+                end_by_pid_file(client, f"{STATE}/{name}.pid", name)
 
         on_all(site.clients, unmount_and_stop)
 
@@ -210,7 +202,7 @@ class OrangeFS(FileSystemDriver):
         self.unmount(site)
 
         def clean(host: Host) -> None:
-            host.run(["sh", "-c", STOP, "sh", f"{STATE}/server.pid", "pvfs2-server"])
+            end_by_pid_file(host, f"{STATE}/server.pid", "pvfs2-server")
             kept = [f"{site.storage_path}/orangefs-{part}" for part in ("data", "metadata")]
             host.run(["rm", "-rf", "--", *kept])
 
@@ -292,18 +284,12 @@ def _prepare(client: Host, site: Site) -> list[str]:
     return words
 
 
-# $1: file for the number; the rest: the program, which takes this shell's number.
-WITH_PID_FILE = 'echo $$ >"$1"; shift; exec "$@"'
-
-
 def _mount_by_fuse(client: Host, site: Site) -> None:
     at = site.spec.file_system.mount
     options = [f"fs_spec={_source(site)}", "allow_other", *_prepare(client, site)]
     program = _command(site.spec, "pvfs2fuse")
     argv = [*program, at, "-f", "-o", ",".join(options)]
-    client.start(
-        ["sh", "-c", WITH_PID_FILE, "sh", f"{STATE}/pvfs2fuse.pid", *argv], log="pvfs2fuse"
-    )
+    start_with_pid_file(client, argv, f"{STATE}/pvfs2fuse.pid", "pvfs2fuse")
     wait_until(client, ["mountpoint", "-q", at], f"the mount of {at}", START_TIMEOUT_S, "pvfs2fuse")
     client.run(["stat", "-f", at], timeout_s=START_TIMEOUT_S)
 
@@ -312,9 +298,7 @@ def _mount_by_kernel(client: Host, site: Site) -> None:
     options = _prepare(client, site)
     core = _command(site.spec, "pvfs2-client-core")
     argv = [*core, "-L", f"{STATE}/client.log"]
-    client.start(
-        ["sh", "-c", WITH_PID_FILE, "sh", f"{STATE}/pvfs2-client.pid", *argv], log="pvfs2-client"
-    )
+    start_with_pid_file(client, argv, f"{STATE}/pvfs2-client.pid", "pvfs2-client")
     with_options = ["-o", ",".join(options)] if options else []
     mount = ["mount", "-t", "pvfs2", *with_options, _source(site), site.spec.file_system.mount]
     wait_until(client, mount, "the kernel's client", START_TIMEOUT_S, "pvfs2-client")
