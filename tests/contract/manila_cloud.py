@@ -88,7 +88,7 @@ def lacks() -> str | None:
     if _postgres() is None:
         return "PostgreSQL is not installed: apt-get install postgresql"
     missing = {*nfs_maker.needs().missing_here(), *gluster_maker.needs().missing_here()}
-    return "; ".join(sorted(missing)) or None
+    return "; ".join(sorted(map(str, missing))) or None
 
 
 def _postgres() -> Path | None:

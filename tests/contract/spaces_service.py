@@ -209,7 +209,7 @@ def serving(
         }
     )
     if missing := NEEDS[kind]().missing_here():
-        pytest.skip("; ".join(missing))
+        pytest.skip("; ".join(map(str, missing)))
     with (
         up(folders.mktemp("state"), spec) as cluster,
         open_store(folders.mktemp("service") / "folder") as store,

@@ -55,7 +55,7 @@ def service(
     monkeypatch.setenv("WAVETANK_STATE_DIR", str(tmp_path / "state"))
     for needs in (nfs_maker.needs(), gluster_maker.needs()):
         if missing := needs.missing_here():
-            pytest.skip("; ".join(missing))
+            pytest.skip("; ".join(map(str, missing)))
     if findings := deploy.check(ClusterSpec.model_validate(cluster)):
         pytest.skip("; ".join(findings))
     try:

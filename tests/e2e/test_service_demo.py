@@ -31,7 +31,7 @@ def missing() -> str | None:
             "storage": {"size": "1 GiB"},
         }
     )
-    return "; ".join([*deploy.check(spec), *maker.needs().missing_here()]) or None
+    return "; ".join(map(str, [*deploy.check(spec), *maker.needs().missing_here()])) or None
 
 
 pytestmark = [

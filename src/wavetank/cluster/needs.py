@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from wavetank.programs import find_program
 
@@ -23,6 +24,17 @@ class Examined:
 
     findings: list[str]
     unknown: list[str]
+
+
+class Lack(NamedTuple):
+    """What is missing or does not work, and what to do."""
+
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        """Both, for people."""
+        return f"{self.what}: {self.remedy}"
 
 
 @dataclass(frozen=True)
@@ -61,8 +73,8 @@ class Needs:
                 return self.elsewhere[each][name]
         return {**self.modules, **self.files, **self.programs}[name]
 
-    def missing_here(self, kernel: Path | None = None) -> list[str]:
-        """Findings: what this machine lacks.
+    def missing_here(self, kernel: Path | None = None) -> list[Lack]:
+        """What this machine lacks.
 
         Args:
             kernel: directory with the modules of the nodes' kernel; None: of the kernel that runs here.
@@ -71,7 +83,7 @@ class Needs:
         missing += [path for path in self.files if not Path(path).exists()]
         missing += [name for name in self.modules if not has_module(name, kernel)]
         here = distribution_of(_text("/etc/os-release"))
-        return say_missing((name, self.how(name, here)) for name in missing)
+        return lacks((name, self.how(name, here)) for name in missing)
 
 
 def has_module(name: str, kernel: Path | None = None) -> bool:
@@ -104,13 +116,13 @@ def _text(path: str | os.PathLike[str]) -> str:
         return ""
 
 
-def say_missing(missing: Iterable[tuple[str, str]]) -> list[str]:
-    """Findings, one a remedy: "a is missing: get it", "a, b are missing: get them"."""
+def lacks(missing: Iterable[tuple[str, str]]) -> list[Lack]:
+    """Of names and how to get each, one a remedy: "a is missing: get it", "a, b are missing: get them"."""
     by_remedy: dict[str, list[str]] = {}
     for name, how in missing:
         by_remedy.setdefault(how, []).append(name)
     return [
-        f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} missing: {how}"
+        Lack(f"{', '.join(names)} {'is' if len(names) == 1 else 'are'} missing", how)
         for how, names in by_remedy.items()
     ]
 

@@ -12,7 +12,7 @@ from wavetank.cluster.filesystems.base import needs_by_node
 from wavetank.cluster.guests import hypervisors
 from wavetank.cluster.namespaces import user
 from wavetank.cluster.namespaces.cgroups import hierarchies
-from wavetank.cluster.needs import Needs
+from wavetank.cluster.needs import Lack, Needs
 from wavetank.cluster.registry import facts, file_system, file_system_kinds
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.doctor.finding import Finding, kernel_has, there_or_not, tried
@@ -85,9 +85,8 @@ def guests() -> Iterator[Finding]:
                 "virtual clusters", ability, "ok", f"{found}; rates: {hypervisors.RATES[name]}"
             )
             continue
-        what, _, remedy = reason.partition(": ")
         cost = "no provider vm" if best is None else f"guests are by {hypervisors.NAMES[best]}"
-        yield Finding("virtual clusters", ability, "missing", what, cost, remedy)
+        yield Finding("virtual clusters", ability, "missing", reason.what, cost, reason.remedy)
 
 
 def _cgroups() -> Finding:
@@ -139,15 +138,17 @@ def file_systems() -> Iterator[Finding]:
                 "file_system": {"kind": kind, **facts(kind).required},
             }
         )
+        needs, lacks = Needs(), list[Lack]()
         try:
             driver = file_system(kind)
             needs = reduce(or_, needs_by_node(driver, spec).values())
-            missing = [*needs.missing_here(), *driver.check(spec)]
+            lacks = needs.missing_here()
+            said = driver.check(spec)
         except SpecError as error:  # the package of a driver that is not ours
-            needs, missing = Needs(), [str(error)]
-        if missing:
-            said = [one.partition(": ") for one in missing]  # "a, b are missing: how to get them"
-            absent, remedy = ("; ".join(dict.fromkeys(one[i] for one in said)) for i in (0, 2))
+            said = [str(error)]
+        if lacks or said:
+            absent = "; ".join([*(lack.what for lack in lacks), *said])
+            remedy = "; ".join(dict.fromkeys(lack.remedy for lack in lacks)) or "as it says there"
             yield Finding("file systems", kind, "missing", absent, f"no {kind} clusters", remedy)
         else:
             yield Finding("file systems", kind, "ok", ", ".join(needs.programs) or "nothing needed")

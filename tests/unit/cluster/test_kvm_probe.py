@@ -63,17 +63,16 @@ def test_a_guest_that_boots_is_believed_and_asked_once_after_each_start_of_the_m
 def test_a_guest_that_ends_before_it_has_booted_is_said_with_its_last_line(probe: Probe) -> None:
     reason = probe.of("echo 'KVM: entry failed, hardware error 0x7'; echo; exit 1")
     assert reason is not None
-    what, _, remedy = reason.partition(": ")
-    assert what.endswith(
-        "ended with status 1 before it had booted (last on its console - KVM - entry failed, hardware error 0x7)"
+    assert reason.what.endswith(
+        "ended with status 1 before it had booted (last on its console - KVM: entry failed, hardware error 0x7)"
     )
-    assert remedy == "use a machine that is no guest itself"
+    assert reason.remedy == "use a machine that is no guest itself"
 
 
 def test_a_guest_that_hangs_is_ended_and_said(probe: Probe) -> None:
     reason = probe.of("exec sleep 1000", timeout_s=0.0)
     assert reason is not None
-    assert "did not boot within 0 s (last on its console - nothing)" in reason
+    assert "did not boot within 0 s (last on its console - nothing)" in reason.what
 
 
 @pytest.mark.parametrize(

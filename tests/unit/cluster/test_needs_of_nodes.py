@@ -49,7 +49,7 @@ def test_what_is_missing_is_named_as_the_nodes_distribution_calls_it() -> None:
 def test_modules_are_looked_for_in_the_kernel_of_guests(tmp_path: Path) -> None:
     (tmp_path / "modules.dep").write_text(MODULES_DEP)
     needs = Needs(modules={"lustre": "build it", "no_such_module": "build that"})
-    assert needs.missing_here(tmp_path) == ["no_such_module is missing: build that"]
+    assert list(map(str, needs.missing_here(tmp_path))) == ["no_such_module is missing: build that"]
 
 
 def test_a_host_says_which_modules_it_lacks_and_what_it_is(tmp_path: Path) -> None:

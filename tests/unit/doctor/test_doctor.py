@@ -66,7 +66,7 @@ def test_doctor_and_driver_find_programs_in_the_same_places(
     needs = needs_by_node(registry.file_system("nfs"), spec)["io1"]
     reported = finding("nfs")
     lacking = reported.found if reported.state == "missing" else ""
-    missed = any("ganesha.nfsd" in said for said in needs.missing_here())
+    missed = any("ganesha.nfsd" in said.what for said in needs.missing_here())
     assert missed == ("ganesha.nfsd" in lacking) == (not (in_path or in_system))
 
 

@@ -18,6 +18,7 @@ from wavetank.cluster.guests import kvm_probe, qemu, uml
 from wavetank.cluster.guests.guest import Guest
 from wavetank.cluster.guests.qemu import Qemu
 from wavetank.cluster.guests.uml import UserModeLinux
+from wavetank.cluster.needs import Lack
 from wavetank.errors import ProviderError
 
 
@@ -90,9 +91,9 @@ class Choice:
 
 def reasons_against(
     names: Sequence[Hypervisor] = HYPERVISORS,
-) -> dict[Hypervisor, str | None]:
+) -> dict[Hypervisor, Lack | None]:
     """Why this machine cannot run guests of some hypervisors, with what to do; None when it can. The best first."""
-    against: dict[Hypervisor, Callable[[], str | None]] = {
+    against: dict[Hypervisor, Callable[[], Lack | None]] = {
         "kvm": lambda: qemu.reason_against() or against_kvm() or against_its_guests(),
         "uml": uml.reason_against,
         "tcg": qemu.reason_against,
@@ -114,30 +115,33 @@ def choose(asked: Hypervisor | None) -> Choice | str:
     return "no hypervisor: " + "; ".join(passed_over)
 
 
-def _against_taps() -> str | None:
+def _against_taps() -> Lack | None:
     if not TUN.exists():
-        return f"no {TUN}: 'modprobe tun', or give the container the device"
+        return Lack(f"no {TUN}", "'modprobe tun', or give the container the device")
     return None
 
 
-def against_its_guests() -> str | None:
+def against_its_guests() -> Lack | None:
     """Why a guest does not boot by KVM, which answers."""
     return kvm_probe.reason_against(qemu.the_kernel().image, qemu.the_busybox())
 
 
-def against_kvm(device: Path = Path("/dev/kvm")) -> str | None:
+def against_kvm(device: Path = Path("/dev/kvm")) -> Lack | None:
     """Why KVM does not answer here."""
     try:
         descriptor = os.open(device, os.O_RDWR | os.O_CLOEXEC)
     except PermissionError:
-        return "/dev/kvm is not ours to open: join the group kvm, or run with sudo"
+        return Lack("/dev/kvm is not ours to open", "join the group kvm, or run with sudo")
     except OSError:
-        return "no /dev/kvm: 'modprobe kvm_intel' or 'modprobe kvm_amd', or virtualisation is off in the firmware"
+        return Lack(
+            "no /dev/kvm",
+            "'modprobe kvm_intel' or 'modprobe kvm_amd', or virtualisation is off in the firmware",
+        )
     try:
         if fcntl.ioctl(descriptor, KVM_GET_API_VERSION, 0) != KVM_API_VERSION:
-            return "/dev/kvm does not speak version 12: update the kernel"
+            return Lack("/dev/kvm does not speak version 12", "update the kernel")
     except OSError as error:
-        return f"/dev/kvm does not answer ({error.strerror}): run with sudo"
+        return Lack(f"/dev/kvm does not answer ({error.strerror})", "run with sudo")
     finally:
         os.close(descriptor)
     return None

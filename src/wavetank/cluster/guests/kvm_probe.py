@@ -17,6 +17,7 @@ from pathlib import Path
 
 from wavetank.cluster.guests import qemu
 from wavetank.cluster.guests.qemu_kernels import CACHE, archive
+from wavetank.cluster.needs import Lack
 from wavetank.document import write_whole
 from wavetank.errors import ProviderError, WavetankError
 
@@ -44,7 +45,7 @@ def reason_against(
     cache: Path = CACHE,
     timeout_s: float = PROBE_S,
     boot_id: Path = BOOT_ID,
-) -> str | None:
+) -> Lack | None:
     """Why no guest boots by KVM, with what to do; None where one did. Tried once after each start of this machine.
 
     A failure that may pass (the device is busy, memory is short) is not kept, and is tried again by whoever asks next.
@@ -61,8 +62,7 @@ def reason_against(
     with contextlib.suppress(OSError, ValueError):
         answer = json.loads(kept.read_text())
         if answer["asked"] == asked:
-            reason: str | None = answer["reason"]
-            return reason
+            return None if answer["reason"] is None else Lack(*answer["reason"])
     log.info("booting a guest by KVM, to see whether it does: %g s at most", timeout_s)
     initial_root = cache / f"kvm-probe-{hashlib.sha256(busybox.read_bytes()).hexdigest()[:16]}.cpio"
     try:
@@ -72,7 +72,7 @@ def reason_against(
         if not passes:
             write_whole(kept, json.dumps({"asked": asked, "reason": reason}))
     except (OSError, WavetankError) as error:
-        return f"whether /dev/kvm runs guests is not known ({error}): run with sudo"
+        return Lack(f"whether /dev/kvm runs guests is not known ({error})", "run with sudo")
     return reason
 
 
@@ -100,7 +100,7 @@ def _initial_root(busybox: Path) -> bytes:
     )
 
 
-def _boot(image: Path, initial_root: Path, timeout_s: float) -> tuple[str | None, bool]:
+def _boot(image: Path, initial_root: Path, timeout_s: float) -> tuple[Lack | None, bool]:
     """Boot; the guest ends with this process, whatever that dies of.
 
     Returns:
@@ -133,13 +133,9 @@ def _boot(image: Path, initial_root: Path, timeout_s: float) -> tuple[str | None
     # whoever is short of memory ends programs by this signal; ours comes where the time is over
     killed = process.returncode == -signal.SIGKILL and not late
     passes = killed or any(sign in line for line in lines for sign in PASSING)
-    last = last.replace(": ", " - ")  # behind the first colon of a reason is what to do
-    return (
-        f"/dev/kvm is there, but a guest {did} (last on its console - {last}): "
-        + (
-            "this may pass, so ask again later"
-            if passes
-            else "use a machine that is no guest itself"
-        ),
-        passes,
+    remedy = (
+        "this may pass, so ask again later" if passes else "use a machine that is no guest itself"
     )
+    return Lack(
+        f"/dev/kvm is there, but a guest {did} (last on its console - {last})", remedy
+    ), passes

@@ -14,6 +14,7 @@ from pathlib import Path
 from wavetank.cluster.guests import qemu_kernels
 from wavetank.cluster.guests.guest import BOOT_TIMEOUT_S, CONTROL_TAP, PASSED_TAG, TAP, Guest
 from wavetank.cluster.guests.qemu_kernels import Kernel, kernels, static_busybox, unpacked
+from wavetank.cluster.needs import Lack
 from wavetank.errors import ProviderError
 from wavetank.programs import find_program
 from wavetank.units import MIB
@@ -26,12 +27,12 @@ TRANSLATED_MIB = 32
 TRANSLATED = 4
 
 
-def reason_against() -> str | None:
+def reason_against() -> Lack | None:
     """Why QEMU has no guests here, with what to do; None when it has."""
     if platform.machine() != "x86_64":
-        return f"not for {platform.machine()}: use a machine with x86_64"
+        return Lack(f"not for {platform.machine()}", "use a machine with x86_64")
     if find_program(PROGRAM) is None:
-        return f"no {PROGRAM}: apt-get install qemu-system-x86"
+        return Lack(f"no {PROGRAM}", "apt-get install qemu-system-x86")
     missing = [
         what
         for what, there in (
@@ -40,7 +41,7 @@ def reason_against() -> str | None:
         )
         if not there
     ]
-    return f"no {' and no '.join(missing)}: {GET_KERNEL}" if missing else None
+    return Lack(f"no {' and no '.join(missing)}", GET_KERNEL) if missing else None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from wavetank.cluster.guests.guest import BOOT_TIMEOUT_S, CONTROL_TAP, INIT, TAP, Guest
 from wavetank.cluster.namespaces.network import MTU
+from wavetank.cluster.needs import Lack
 from wavetank.errors import ProviderError
 from wavetank.programs import find_program
 from wavetank.units import MIB
@@ -68,17 +69,19 @@ class UserModeLinux:
         ]
 
 
-def reason_against() -> str | None:
+def reason_against() -> Lack | None:
     """Why User-mode Linux does not run here, with what to do; None when it does."""
     if platform.machine() != "x86_64":
-        return f"not for {platform.machine()}: use a machine with x86_64"
+        return Lack(f"not for {platform.machine()}", "use a machine with x86_64")
     missing = [
         package
         for package, program in (("user-mode-linux", PROGRAM), ("kmod", "modprobe"))
         if find_program(program) is None
     ]
     if missing:
-        return f"no {' and no '.join(missing)}: apt-get install {' '.join(missing)}"
+        return Lack(f"no {' and no '.join(missing)}", f"apt-get install {' '.join(missing)}")
     if not MODULES.is_dir():
-        return f"no kernel modules below {MODULES}: apt-get install --reinstall user-mode-linux"
+        return Lack(
+            f"no kernel modules below {MODULES}", "apt-get install --reinstall user-mode-linux"
+        )
     return None

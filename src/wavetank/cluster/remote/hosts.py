@@ -18,7 +18,7 @@ from pathlib import Path
 
 from wavetank.cluster.counters import Counters
 from wavetank.cluster.host import NOT_EMPTIED, Host, on_all
-from wavetank.cluster.needs import Needs, distribution_of, say_missing
+from wavetank.cluster.needs import Needs, distribution_of, lacks
 from wavetank.cluster.providers.base import PlainNodes
 from wavetank.cluster.remote import scripts
 from wavetank.cluster.remote.connection import (
@@ -384,7 +384,7 @@ def _lacks(host: SshHost, spec: ClusterSpec, needs: Needs) -> _Examined:
             distribution = distribution_of(what.replace(";", "\n"))
         elif kind in ("p", "f", "k"):
             missing.append((what, needs.how(what, distribution)))
-    findings = [f"{host.name}: {finding}" for finding in (*findings, *say_missing(missing))]
+    findings = [f"{host.name}: {finding}" for finding in (*findings, *lacks(missing))]
     return _Examined(host.name, machine, findings)
 
 
