@@ -108,16 +108,16 @@ def _margin(spec: ClusterSpec) -> str:
 
 
 def _stored_words(spec: ClusterSpec) -> str:
-    """Of EFS: what the estimate takes for what nobody knows before."""
-    from wavetank.cluster.managed import is_paid_by_moved
+    """Of one that grows: what the estimate takes for what nobody knows before."""
     from wavetank.units import format_size
 
     fs = spec.file_system
-    if fs.kind != "efs" or fs.capacity is None:
+    stored = fs.facts.priced(spec)
+    if stored is None or not fs.facts.grows or fs.capacity is None:
         return ""
-    moved = ", written once and read once" if is_paid_by_moved(fs) else ""
+    moved = ", written once and read once" if stored.is_paid_by_moved else ""
     return (
-        f" efs is counted with {format_size(fs.capacity)} stored for all that time{moved} (file_system.capacity): it enforces no "
+        f" {fs.kind} is counted with {format_size(fs.capacity)} stored for all that time{moved} (file_system.capacity): it enforces no "
         "capacity, and a program that stores or moves more costs more than this."
     )
 

@@ -120,7 +120,6 @@ def _included_words(
     spec: ClusterSpec, priced: Sequence[StorageUse], missing: Sequence[str], table: PriceTable
 ) -> Iterator[str]:
     """What of storage and of data transfer is in the total."""
-    from wavetank.cluster.managed import is_paid_by_moved
     from wavetank.cost.storage import says_storage
 
     if not says_storage(spec):
@@ -133,12 +132,13 @@ def _included_words(
         dates = {str(table.storage[use.name].date or table.date) for use in priced}
         names = ", ".join(dict.fromkeys(use.name for use in priced))
         yield f"storage included at prices of {' and '.join(sorted(dates))} ({names}), a month of {HOURS_PER_MONTH} h"
+    stored = spec.file_system.facts.priced(spec)
     for use in priced:
         price = table.storage[use.name]
         also = []
         if use.size_bytes is None:
             also.append(f"{price.per_gb_month} for each GB-month that is stored")
-        if is_paid_by_moved(spec.file_system) and price.per_gb_read is not None:
+        if stored is not None and stored.is_paid_by_moved and price.per_gb_read is not None:
             also.append(
                 f"{price.per_gb_read} for each GB read and {price.per_gb_written} for each GB written"
             )

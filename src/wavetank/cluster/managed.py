@@ -39,7 +39,7 @@ class Stored:
     """
 
     name: str
-    size_bytes: int
+    size_bytes: int | None
     throughput_bytes_per_s: int | None = None
     is_paid_by_moved: bool = False
 
@@ -63,13 +63,3 @@ def fsx_price_name(deployment: str, per_tib: int | None) -> str:
     """A file system of FSx for Lustre in price tables; with what it moves for each TiB where that is bought."""
     name = "fsx-lustre-" + deployment.lower().replace("_", "-")
     return name if per_tib is None else f"{name}-{per_tib}"
-
-
-def share_price_name(share_type: str | None) -> str:
-    """A share of Manila in price tables, by its type; None: the cloud's default."""
-    return f"manila-{share_type or 'default'}"
-
-
-def is_paid_by_moved(fs: FileSystem) -> bool:
-    """Whether what is read and written is paid for: EFS with elastic throughput, its default."""
-    return fs.kind == "efs" and fs.throughput in (None, "elastic")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wavetank.cluster.registry import facts
 from wavetank.compare.comparison import Advice, Ranking
 from wavetank.compare.configuration import Configuration
 from wavetank.kernel.document.kernel import Kernel
@@ -89,21 +90,20 @@ def _waiting(
         f"{'; '.join(dict.fromkeys(_title(each) for each in slow))}: {times} times the best one's "
         f"I/O time, with no resource full. Ranks wait for single requests there{calls}."
     )
-    if any(_is_written_through(each, kernel) for each in slow):
-        sentence += (
-            " CephFS brings each write to a file that several nodes write to its object store, one at a time, "
-            "before the call returns; on one node, or with a file for each, it buffers them."
-        )
+    said = dict.fromkeys(
+        _on_shared_files(each) for each in slow if _shares_written_files(each, kernel)
+    )
+    sentence += "".join(f" {words}" for words in said if words)
     return (_advice(application, "cluster", sentence, slow),)
 
 
-def _is_written_through(each: Configuration, kernel: Kernel) -> bool:
-    """Whether ranks on several nodes write one file on CephFS, whose clients then may not buffer.
+def _on_shared_files(each: Configuration) -> str:
+    """What is known of writes to shared files of a cluster's kind of file system."""
+    return facts(each.settings.get("file system", "").partition(",")[0]).of_shared_files
 
-    Measured by benchmarks/cluster/shared_file.py: docs/reference/filesystems/cephfs.md.
-    """
-    if not each.settings.get("file system", "").startswith("cephfs"):
-        return False
+
+def _shares_written_files(each: Configuration, kernel: Kernel) -> bool:
+    """Whether ranks on several nodes write one file."""
     writers: dict[int, set[int]] = {}
     for phase in kernel.phases:
         if direction(phase) != "read":

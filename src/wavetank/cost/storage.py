@@ -12,13 +12,6 @@ from decimal import Decimal
 
 from wavetank.cluster.components import Storage
 from wavetank.cluster.devices import provisioned, volume_type
-from wavetank.cluster.managed import (
-    fsx_capacity,
-    fsx_deployment,
-    fsx_price_name,
-    fsx_throughput_per_tib,
-    share_price_name,
-)
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.prices import PriceTable, StoragePrice, per_hour
 from wavetank.errors import CostError
@@ -58,18 +51,12 @@ def storage_of(spec: ClusterSpec) -> tuple[StorageUse, ...]:
 
     Disks of instances are in their price. Where the specification does not say what its storage is, there is none.
     """
-    fs = spec.file_system
+    facts = spec.file_system.facts
     found = []
-    if fs.kind == "fsx-lustre":
-        name = fsx_price_name(fsx_deployment(fs), fsx_throughput_per_tib(fs))
-        found.append(StorageUse(name, 1, fsx_capacity(fs)))
-    elif fs.kind == "efs":
-        rate = fs.throughput if isinstance(fs.throughput, int) else None
-        found.append(StorageUse("efs", 1, fs.capacity, None, rate))
-    elif fs.kind == "manila-share":
-        named = spec.cloud.openstack.share_type if spec.cloud and spec.cloud.openstack else None
-        found.append(StorageUse(share_price_name(named), 1, fs.capacity))
-    elif fs.kind != "existing":
+    if (stored := facts.priced(spec)) is not None:
+        rate = stored.throughput_bytes_per_s
+        found.append(StorageUse(stored.name, 1, stored.size_bytes, None, rate))
+    elif not facts.outlives_nodes:
         found += _volumes(spec.storage, len(spec.storage_names()))
     if spec.temporary is not None:
         found += _volumes(spec.temporary, spec.nodes.compute)

@@ -127,7 +127,7 @@ def see_served(directory: ClusterDirectory, cloud: Cloud, key: Key, now: datetim
         if made.stored is None or made.since is None:
             continue
         directory.note(
-            do="served", key=made.key, name=made.stored.name, size=made.stored.size_bytes,
+            do="served", key=made.key, name=made.stored.name, size=made.stored.size_bytes or 0,
             rate=made.stored.throughput_bytes_per_s or 0, moved=int(made.stored.is_paid_by_moved),
             since=made.since.isoformat(), at=now.isoformat(),
         )  # fmt: skip

@@ -11,7 +11,6 @@ from pathlib import Path
 from wavetank.cluster.clouds.cloud import terms_of
 from wavetank.cluster.clouds.disks import Volume, data_volumes, has_address, root_volumes
 from wavetank.cluster.clouds.terms import Terms
-from wavetank.cluster.managed import is_paid_by_moved
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cost.bills import CENT, AddressTime, Bill, InstanceTime, StorageTime, Used, bill_of
 from wavetank.cost.prices import PriceTable, load_prices, shipped_tables
@@ -54,11 +53,10 @@ def cost_of(
 
 def served_use(spec: ClusterSpec, seconds: float) -> Iterator[StorageTime]:
     """What a file system that the cloud runs uses in a time: of EFS all that may be stored; if elastic, written and read once."""
-    fs = spec.file_system
-    if fs.facts.made_by is not None:
-        by_moved = is_paid_by_moved(fs)
+    stored = spec.file_system.facts.priced(spec)
+    if stored is not None:
         for use in storage_of(spec):
-            moved = (use.size_bytes or 0) if by_moved else 0
+            moved = (use.size_bytes or 0) if stored.is_paid_by_moved else 0
             yield StorageTime(use, seconds, read_bytes=moved, written_bytes=moved)
 
 

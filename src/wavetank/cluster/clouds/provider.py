@@ -136,9 +136,9 @@ def managed_problems(spec: ClusterSpec) -> list[str]:
             f"file_system {fs.kind} does not end itself as instances do, and costs until it is deleted: name a role by "
             "cloud.reaper, so that a schedule of the cloud deletes it after the ttl"
         )
-    if fs.kind == "efs" and fs.capacity is None:
+    if fs.facts.grows and fs.capacity is None:
         findings.append(
-            "file_system.capacity: EFS grows with what is stored, so its price is not known: say what is stored at most, e.g. 20 GiB"
+            f"file_system.capacity: {fs.title} grows, so its price is not known: say what is stored at most, e.g. 20 GiB"
         )
     return findings
 

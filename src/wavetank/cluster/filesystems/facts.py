@@ -10,6 +10,8 @@ from wavetank.cluster.access import Access
 
 if TYPE_CHECKING:
     from wavetank.cluster.components import FileSystem
+    from wavetank.cluster.managed import Stored
+    from wavetank.cluster.spec import ClusterSpec
 
 METHODS: tuple[Access, ...] = ("virtual", "client", "passthrough", "volume")
 """Access methods of guests."""
@@ -34,6 +36,11 @@ def _no_problems(fs: FileSystem) -> Iterable[str]:
     return ()
 
 
+def _no_price(spec: ClusterSpec) -> Stored | None:
+    del spec
+    return None
+
+
 @dataclass(frozen=True)
 class Facts:
     """What a kind of file system is, can and needs. The defaults are those of one that the nodes of a cluster serve.
@@ -44,6 +51,9 @@ class Facts:
         required: of these, keys that it needs, with a value to begin with.
         problems: findings on the values of its keys.
         made_by: provider that makes and runs it; None: nodes serve it, or it is there.
+        priced: what is paid for of one that a cloud runs; None: nothing, or what nodes have.
+        grows: whether it grows with what is stored, so that ``capacity`` is by what it is priced, and limits nothing.
+        of_shared_files: a sentence on writes to a file that several nodes write; empty: nothing is known against them.
         is_global: whether all compute nodes see the same files.
         has_servers: whether data servers are among the nodes.
         most_servers: data servers at most; None: any number.
@@ -71,6 +81,9 @@ class Facts:
     required: Mapping[str, str] = field(default_factory=dict)
     problems: Callable[[FileSystem], Iterable[str]] = _no_problems
     made_by: str | None = None
+    priced: Callable[[ClusterSpec], Stored | None] = _no_price
+    grows: bool = False
+    of_shared_files: str = ""
     is_global: bool = True
     has_servers: bool = True
     most_servers: int | None = None

@@ -14,7 +14,8 @@ from wavetank.cluster.clouds.cloud import PREFIX, Key, Lease, Made, Removal, Wan
 from wavetank.cluster.clouds.openstack.account import Account, AnswerError
 from wavetank.cluster.clouds.openstack.found import servers, time_of
 from wavetank.cluster.clouds.openstack.offers import none_such, one_named, openstack_of
-from wavetank.cluster.managed import Service, Stored, share_price_name
+from wavetank.cluster.filesystems.manila_share.driver import share_price_name
+from wavetank.cluster.managed import Service, Stored
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import ProviderError
 from wavetank.units import GIB

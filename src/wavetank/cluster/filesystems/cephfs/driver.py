@@ -68,6 +68,11 @@ class CephFS(FileSystemDriver):
         * MIB,  # three stores, a monitor, a metadata server, four clients with caches
         usable_share=0.5,  # stores count as full from 0.6 on where little storage is filled fast
         guest_methods=METHODS,
+        # measured by benchmarks/cluster/shared_file.py: docs/reference/filesystems/cephfs.md
+        of_shared_files=(
+            "CephFS brings each write to a file that several nodes write to its object store, one at a time, before the call returns; "
+            "on one node, or with a file for each, it buffers them."
+        ),
     )
     gateway_package = "nfs-ganesha-ceph"
 

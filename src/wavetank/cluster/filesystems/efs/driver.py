@@ -13,7 +13,7 @@ from wavetank.cluster.filesystems.base import Site, wait_until
 from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.managed import ManagedNfs, mount_words
 from wavetank.cluster.host import Host
-from wavetank.cluster.managed import Service
+from wavetank.cluster.managed import Service, Stored
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.errors import RemoteCommandError
@@ -49,6 +49,13 @@ def _problems(fs: FileSystem) -> Iterator[str]:
         yield "file_system.capacity: what is stored at most is more than nothing"
 
 
+def _priced(spec: ClusterSpec) -> Stored:
+    """What is read and written is paid for with elastic throughput, its default."""
+    fs = spec.file_system
+    rate = fs.throughput if isinstance(fs.throughput, int) else None
+    return Stored("efs", fs.capacity, rate, fs.throughput in (None, "elastic"))
+
+
 class EFS(ManagedNfs):
     """An NFS of the cluster's own, run by AWS."""
 
@@ -58,6 +65,8 @@ class EFS(ManagedNfs):
         keys=frozenset({"capacity", "throughput", "tls"}),
         problems=_problems,
         made_by=AWS,
+        priced=_priced,
+        grows=True,
         has_servers=False,
         on_this_machine=False,
         stripes=(),

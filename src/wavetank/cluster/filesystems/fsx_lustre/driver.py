@@ -13,7 +13,15 @@ from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.lustre_client import stripes
 from wavetank.cluster.filesystems.managed import Managed, mount_words
 from wavetank.cluster.host import Host
-from wavetank.cluster.managed import FSX_SMALLEST_BYTES, Service, fsx_capacity, fsx_deployment
+from wavetank.cluster.managed import (
+    FSX_SMALLEST_BYTES,
+    Service,
+    Stored,
+    fsx_capacity,
+    fsx_deployment,
+    fsx_price_name,
+    fsx_throughput_per_tib,
+)
 from wavetank.cluster.needs import Needs
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.units import GIB, format_size
@@ -31,6 +39,12 @@ def _problems(fs: FileSystem) -> Iterator[str]:
         yield "file_system.throughput_per_tib only has a meaning with deployment: PERSISTENT_2"
 
 
+def _priced(spec: ClusterSpec) -> Stored:
+    fs = spec.file_system
+    name = fsx_price_name(fsx_deployment(fs), fsx_throughput_per_tib(fs))
+    return Stored(name, fsx_capacity(fs))
+
+
 class FsxLustre(Managed):
     """A Lustre of the cluster's own, run by AWS."""
 
@@ -40,6 +54,7 @@ class FsxLustre(Managed):
         keys=frozenset({"capacity", "deployment", "throughput_per_tib"}),
         problems=_problems,
         made_by=AWS,
+        priced=_priced,
         has_servers=False,
         on_this_machine=False,
         stripes=("distributed", "sharded"),

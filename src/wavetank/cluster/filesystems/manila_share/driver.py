@@ -11,7 +11,7 @@ from wavetank.cluster.components import OPENSTACK, FileSystem
 from wavetank.cluster.filesystems.facts import Facts
 from wavetank.cluster.filesystems.managed import ManagedNfs, mount_words
 from wavetank.cluster.host import Host
-from wavetank.cluster.managed import Service
+from wavetank.cluster.managed import Service, Stored
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.units import GIB, format_size
 
@@ -23,6 +23,16 @@ def _problems(fs: FileSystem) -> Iterator[str]:
         yield f"file_system.capacity {format_size(fs.capacity)}: shares of Manila have whole GiB"
 
 
+def _priced(spec: ClusterSpec) -> Stored:
+    named = spec.cloud.openstack.share_type if spec.cloud and spec.cloud.openstack else None
+    return Stored(share_price_name(named), spec.file_system.capacity)
+
+
+def share_price_name(share_type: str | None) -> str:
+    """A share in price tables, by its type; None: the cloud's default."""
+    return f"manila-{share_type or 'default'}"
+
+
 class ManilaShare(ManagedNfs):
     """An NFS of the cluster's own, run by an OpenStack cloud."""
 
@@ -32,6 +42,7 @@ class ManilaShare(ManagedNfs):
         keys=frozenset({"capacity"}),
         problems=_problems,
         made_by=OPENSTACK,
+        priced=_priced,
         has_servers=False,
         on_this_machine=False,
         stripes=(),
