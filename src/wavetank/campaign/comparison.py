@@ -121,6 +121,7 @@ def compare_campaign(
                 configurations,
                 asked[application.name],
                 decisions=decisions,
+                knobs=knobs,
                 void=verdicts[application.name].void,
                 trust=trusts.get(application.name),
                 variants=variants.get(application.name),

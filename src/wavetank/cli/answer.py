@@ -14,7 +14,18 @@ if TYPE_CHECKING:
 
 MOST_LINES = 25
 _MOST_REASONS = 2
-_SIZES = ((8, 3, 2), (6, 3, 2), (6, 2, 2), (5, 2, 1), (4, 1, 1), (3, 1, 1), (2, 0, 1), (0, 0, 1))
+_SIZES = (
+    (8, 3, 4),
+    (8, 3, 3),
+    (8, 3, 2),
+    (6, 3, 2),
+    (6, 2, 2),
+    (5, 2, 1),
+    (4, 1, 1),
+    (3, 1, 1),
+    (2, 0, 1),
+    (0, 0, 1),
+)
 """Rows of a table, sentences below it, lines of each: the first of these that fits is taken."""
 
 
@@ -70,11 +81,18 @@ def _lines(
             lines += ["", *table_lines(table, width)]
             if (left := len(rankings[verdict.application].places) - len(table.rows)) > 0:
                 lines.append(f"and {left} more")
-    sentences = [
-        each.sentence for about in ("application", "cluster") for each in comparison.advice if each.about == about
-    ]  # fmt: skip
-    if n_sentences and sentences:
-        lines += ["", *_clipped(sentences, width, n_lines, n_sentences)]
+    advice = [
+        each
+        for about in ("application", "cluster")
+        for each in comparison.advice
+        if each.about == about
+    ]
+    if n_sentences and advice:
+        lines.append("")
+        for each in advice[:n_sentences]:
+            severity = "" if each.severity is None else f"{each.severity}: "
+            lines += _clipped([f"{severity}{each.sentence}"], width, n_lines)
+            lines += [] if each.paste is None else [f"  -> {each.paste}"]
     return lines + list(_clipped(_missing(comparison), width, n_lines))
 
 

@@ -29,7 +29,7 @@ FAST_NETWORK_BYTES_PER_S = 5 * 10**9 // 8
 
 
 def notes(spec: ClusterSpec, machine: HostFacts | None = None) -> list[str]:
-    """Sentences on the limits of a cluster.
+    """Sentences on the limits of a cluster, and on servers that may have nothing to do.
 
     Args:
         spec: of the cluster.
@@ -52,6 +52,12 @@ def notes(spec: ClusterSpec, machine: HostFacts | None = None) -> list[str]:
         found += _of_instance(instance, has_disk=instance in with_disk, on=spec.storage.on)
     found += _of_devices(spec)
     found += _of_machine(spec, counted, machine or host_facts())
+    n_servers, fs = len(spec.server_names()), spec.file_system
+    if n_servers > 1 and fs.stripe.kind == "distributed" and not fs.keeper.in_objects:
+        found.append(
+            f"each file lies whole on one of the {n_servers} data servers: one file alone is served by one of them. "
+            "'stripe: {kind: sharded}' spreads it, where the file system can"
+        )
     return list(dict.fromkeys(found))
 
 

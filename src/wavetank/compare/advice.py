@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from wavetank.compare.application_advice import application_advice
 from wavetank.compare.comparison import Advice, Ranking
 from wavetank.compare.configuration import Configuration
 from wavetank.compare.decisions import Decisions
+from wavetank.compare.idle_servers import idle_servers
+from wavetank.compare.knobs import Knobs
 from wavetank.compare.storage_advice import cached, full_storage
 from wavetank.compare.trust_advice import beside_the_application, repetitions
 from wavetank.compare.trust_record import Trust
@@ -25,6 +27,7 @@ def advise(
     ranking: Ranking,
     *,
     decisions: Decisions,
+    knobs: Mapping[str, Knobs] | None = None,
     void: str | None = None,
     trust: Trust | None = None,
     variants: WhatIf | None = None,
@@ -37,6 +40,7 @@ def advise(
         configurations: all that were measured, of any application.
         ranking: of this application, by the criterion that was asked for.
         decisions: for all pairs of the report.
+        knobs: cluster name -> what was chosen for it.
         void: why the measurements recommend nothing; sentences that are built on them are then marked. None where they do.
         trust: of the kernel beside the application itself; None where the campaign did not run it.
         variants: of the application, one knob turned each; None where the campaign did not ask for them.
@@ -58,6 +62,7 @@ def advise(
     return (
         *application_advice(application, kernel, ranked[0]),
         *measured,
+        *idle_servers(application, kernel, ranked, knobs or {}),
         *(machine_advice(application, ranked) if void is None else ()),
         *beside_the_application(ours, trust),
         *(repetitions(application, decisions) if void is None else ()),

@@ -29,6 +29,8 @@ def application_advice(application: str, kernel: Kernel, best: Configuration) ->
             application=application,
             sentence=_sentence(finding, best),
             evidence=_evidence(finding, best),
+            severity=finding.severity,
+            paste=finding.paste,
         )
         for finding in findings
     )

@@ -19,6 +19,7 @@ from wavetank.compare.what_if_record import WhatIf
 from wavetank.cost.prices import ExchangeRate
 from wavetank.document import Document, Record
 from wavetank.errors import MeasurementError, WavetankError
+from wavetank.findings.finding import Severity
 from wavetank.measure.statistics import SMALLEST_DIFFERENCE, Estimate
 from wavetank.notes import Note
 
@@ -99,6 +100,13 @@ class Advice(Record):
     application: str
     sentence: str
     evidence: tuple[str, ...]
+    severity: Severity | None = Field(
+        default=None, description="of a finding on the application's I/O; None of other advice"
+    )
+    paste: str | None = Field(
+        default=None,
+        description="a line for a hints file, a shell or the program; None where none fits",
+    )
 
 
 class Verdict(Record):

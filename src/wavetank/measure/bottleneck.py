@@ -92,7 +92,8 @@ def _in_turn(use: Use) -> Bottleneck:
     """Several resources, each full for a part of the time."""
     named = [each for each in use.full if each.share >= MENTIONED] or list(use.full[:1])
     parts = [
-        f"{place_of(each.resource, each.kind, each.node)} {percent(each.share)}" for each in named
+        f"{place_of(each.resource, each.kind, each.node)} for {percent(each.share)}"
+        for each in named
     ]
     return Bottleneck(
         verdict="resource",

@@ -4,6 +4,8 @@ from measure_fakes import abyss_kernel
 
 from wavetank.compare.advice import advise
 from wavetank.compare.decisions import decide
+from wavetank.compare.idle_servers import idle_servers
+from wavetank.compare.knobs import WHOLE_FILES, Knobs
 from wavetank.compare.rank import rank
 from wavetank.compare.words import three_digits
 from wavetank.model.document.phase import LinearOffsets, PatternMember
@@ -132,3 +134,27 @@ def test_a_rate_above_the_peak_is_called_one_of_caches_and_not_a_full_storage():
     sentences = " ".join(each.sentence for each in found)
     assert "page caches" in sentences
     assert "The storage itself is the limit" not in sentences
+
+
+def of_files(n):
+    """The kernel with data of so many files, a phase each."""
+    (first, *_) = KERNEL.phases
+    files = tuple(
+        KERNEL.files[0].model_copy(update={"file_id": k, "members": None}) for k in range(1, n + 1)
+    )
+    phases = tuple(first.model_copy(update={"ph_id": k, "file_id": k}) for k in range(1, n + 1))
+    return KERNEL.model_copy(update={"files": files, "phases": phases})
+
+
+@pytest.mark.parametrize(("n_files", "layout", "told"), [
+    (1, WHOLE_FILES, True), (2, WHOLE_FILES, False), (1, "sharded", False), (1, "1DFx1F", False),
+])  # fmt: skip
+def test_a_server_that_holds_no_file_is_said_to_take_no_part(n_files, layout, told):
+    knobs = {
+        "gl": Knobs({"data servers": "2", "layout": layout}),
+        "nfs": Knobs({"data servers": "1"}),
+    }
+    pair = [configuration("nfs", [1.0]), configuration("gl", [1.0])]
+    found = idle_servers("a", of_files(n_files), pair, knobs)
+    assert bool(found) == told
+    assert not told or "gl: 1 data server never took part" in found[0].sentence

@@ -94,7 +94,8 @@ def test_resources_that_are_full_one_after_another_are_not_latency():
     found = bottleneck(use(disk, network, full=full, full_share=0.85))
     assert (found.verdict, found.name) == ("resource", "disk write of io1")
     assert (
-        found.sentence == "full in turn: disk write of io1 50 %, network into io1 35 % of the time"
+        found.sentence
+        == "full in turn: disk write of io1 for 50 %, network into io1 for 35 % of the time"
     )
     assert bottleneck(use(disk, network, full=full, full_share=0.45)).verdict == "latency"
 

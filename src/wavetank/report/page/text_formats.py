@@ -147,4 +147,6 @@ def _advice(application: ApplicationPart) -> list[str]:
 
 def _advice_line(advice: Advice) -> str:
     evidence = "".join(f"\n  - {escaped(line)}" for line in advice.evidence)
-    return f"- {escaped(advice.sentence)}{evidence}"
+    severity = f"{advice.severity}: " if advice.severity else ""
+    paste = f" `{advice.paste}`" if advice.paste else ""
+    return f"- {severity}{escaped(advice.sentence)}{paste}{evidence}"
