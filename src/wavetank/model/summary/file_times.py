@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wavetank.model.document.run_times import NOT_TIMED, FileTimes, RankSpread, RunTimes
-from wavetank.model.events.row_kinds import RowKind
+from wavetank.model.events.row_kinds import BESIDE_MPI, RowKind
 from wavetank.model.events.rows import Rows
 from wavetank.trace.counters import FileCounters
 from wavetank.trace.ops import codes_where
@@ -32,6 +32,7 @@ MOST_FILES = 32
 
 _NS = 1e-9
 _IO = (RowKind.DATA, RowKind.EMPTY, RowKind.NULL_SEEK, RowKind.SEEK, RowKind.FILE)
+_LEVELS = BESIDE_MPI + 1  # numbers of levels
 _COUNTS = ("operations", "moved", "opens", "stats", "streamed")
 _TIMES = (
     "read_s",
@@ -108,7 +109,7 @@ def times_of_rows(rows: Rows, trace: Trace) -> RunTimes:
     file, rank = table.file[index].astype(np.int64), table.rank[index].astype(np.int64)
     level = rows.level[index].astype(np.int64)
     n_ranks = max(trace.n_ranks, int(rank.max(initial=0)) + 1)
-    key = (file * 4 + level) * n_ranks + rank
+    key = (file * _LEVELS + level) * n_ranks + rank
     keys, group = np.unique(key, return_inverse=True)
 
     def total(some: BoolArray, weights: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -135,7 +136,7 @@ def times_of_rows(rows: Rows, trace: Trace) -> RunTimes:
         (total(some, table.busy_ns) for some in (reads, writes, ~(reads | writes))),
         strict=True,
     )
-    entries = _Entries(keys // n_ranks // 4, keys // n_ranks % 4, keys % n_ranks, of)
+    entries = _Entries(keys // n_ranks // _LEVELS, keys // n_ranks % _LEVELS, keys % n_ranks, of)
     return _run_times(entries, trace)
 
 
@@ -145,8 +146,9 @@ def _run_times(entries: _Entries, trace: Trace) -> RunTimes:
     by_mpi = np.zeros(n_files, dtype=bool)
     is_mpi = entries.level == Level.MPIIO
     by_mpi[entries.file[is_mpi]] = True
-    own = entries.where(is_mpi == by_mpi[entries.file])
-    below = entries.where(~is_mpi & by_mpi[entries.file] & (entries.of["streamed"] == 0))
+    beside = entries.level == BESIDE_MPI
+    own = entries.where((is_mpi | beside) == by_mpi[entries.file])
+    below = entries.where(~(is_mpi | beside) & by_mpi[entries.file] & (entries.of["streamed"] == 0))
     time_ns = np.bincount(own.file, weights=own.time_ns, minlength=n_files)
     order = np.argsort(-time_ns, kind="stable")[:MOST_FILES]
     some = [file for file in order.tolist() if time_ns[file] > 0]
