@@ -280,6 +280,7 @@ struct wt_tail {
     X(44, FUTIME, "futime", 1, NAMESPACE, 0)                                                                 \
     X(45, READLINK, "readlink", 1, STAT, 0)                                                                  \
     X(46, MKNOD, "mknod", 1, NAMESPACE, 0)                                                                   \
+    X(47, FCNTL, "fcntl", 1, OTHER, 0) /* F_SETFL alone: other flags of what is open */                      \
     X(60, FILE_OPEN, "MPI_File_open", 2, OPEN, 1)                                                            \
     X(61, FILE_CLOSE, "MPI_File_close", 2, CLOSE, 1)                                                         \
     X(62, FILE_READ, "MPI_File_read", 2, READ, 0)                                                            \
@@ -396,6 +397,7 @@ struct wt_tail {
  * has no bytes and no place. X(NAME, what). */
 #define WT_ARGUMENTS(X)                                                                                      \
     X(OPEN, FLAGS)         /* O_* of <fcntl.h> */                                                            \
+    X(FCNTL, FLAGS)        /* those that F_SETFL can change */                                               \
     X(FILE_OPEN, MPI_MODE) /* MPI_MODE_* of <mpi.h> */                                                       \
     X(LSEEK, ORIGIN)       /* SEEK_SET, SEEK_CUR, SEEK_END of <unistd.h>, of MPI's calls too */              \
     X(FILE_SEEK, ORIGIN)                                                                                     \

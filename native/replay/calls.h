@@ -57,6 +57,7 @@ enum call_place { PLACE_OFFSET, PLACE_POINTER, PLACE_SHARED, PLACE_NONE };
     X(FCHOWN, "fchown", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
     X(UTIME, "utime", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
     X(FUTIME, "futime", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \
+    X(FCNTL, "fcntl", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                             \
     X(DUP, "dup", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                                 \
     X(MMAP, "mmap", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                               \
     X(MUNMAP, "munmap", LAYER_POSIX, KIND_FILE, PLACE_NONE, false)                                           \

@@ -247,6 +247,18 @@ static bool posix_symlink(const struct file_action *a, const struct plan_name *l
     return symlink(target, a->refused ? wt_refused_path(link->path, a->error) : link->path) == 0;
 }
 
+/* Of the flags that F_SETFL can change, those that change what the storage does. */
+static bool posix_set_flags(const struct file_action *a) {
+    const int changed = O_APPEND | O_DIRECT;
+    struct open_file *f = a->open;
+    int flags = fcntl(f->fd, F_GETFL);
+    if (flags < 0 || fcntl(f->fd, F_SETFL, (flags & ~changed) | ((int)wt_open_flags(a) & changed)) < 0) {
+        return false;
+    }
+    f->append = (wt_open_flags(a) & O_APPEND) != 0;
+    return true;
+}
+
 static bool wt_act_on_file(const struct file_action *a) {
     const char *path = path_of(a);
     const struct plan_name *to = a->other ? &a->other->names[a->other_name] : NULL;
@@ -272,6 +284,8 @@ static bool wt_act_on_file(const struct file_action *a) {
         return utimensat(AT_FDCWD, path, times_of(a, times), AT_SYMLINK_NOFOLLOW) == 0;
     case CALL_FUTIME:
         return futimens(a->open->fd, times_of(a, times)) == 0;
+    case CALL_FCNTL:
+        return posix_set_flags(a);
     case CALL_OPEN:
         return posix_open(a);
     case CALL_CLOSE:

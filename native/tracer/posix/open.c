@@ -197,6 +197,21 @@ DUP(dup, (int from), (from))
 DUP(dup2, (int from, int wanted), (from, wanted))
 DUP(dup3, (int from, int wanted, int flags), (from, wanted, flags))
 
+/* What open(2) was given for its duration is not among the flags: nor can F_SETFL change how a file is
+ * accessed. */
+static void flags_set(int fd, long flags, int result, int error, uint64_t t0, uint64_t t1) {
+    struct wt_ofd *ofd = wt_ofd_of(fd);
+    if (ofd) {
+        if (result == 0) {
+            ofd->append = (flags & O_APPEND) != 0;
+        }
+        wt_record_plain(WT_OP_FCNTL, ofd->file, ofd->handle, WT_UNKNOWN,
+                        flags & (O_APPEND | O_DIRECT | O_NOATIME | O_NONBLOCK | O_ASYNC),
+                        result < 0 ? error : 0, t0, t1);
+    }
+    errno = error;
+}
+
 #define FCNTL(name)                                                                                          \
     WT_EXPORT int name(int from, int command, ...) {                                                         \
         WT_REAL(name);                                                                                       \
@@ -213,8 +228,8 @@ DUP(dup3, (int from, int wanted, int flags), (from, wanted, flags))
         uint64_t t1 = wt_now();                                                                              \
         if (copies) {                                                                                        \
             duplicated(from, result, errno, t0, t1);                                                         \
-        } else if (result == 0 && (unsigned)from < wt_fd_limit && wt_fd_table[from] > 0) {                   \
-            wt_ofds[wt_fd_table[from]].append = ((long)argument & O_APPEND) != 0;                            \
+        } else {                                                                                             \
+            flags_set(from, (long)argument, result, errno, t0, t1);                                          \
         }                                                                                                    \
         return result;                                                                                       \
     }

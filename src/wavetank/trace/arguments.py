@@ -68,7 +68,7 @@ class MpiMode(IntEnum):
 
 ARGUMENTS: Mapping[str, Argument] = MappingProxyType(
     {
-        "open": Argument.FLAGS,
+        **dict.fromkeys(("open", "fcntl"), Argument.FLAGS),
         "MPI_File_open": Argument.MPI_MODE,
         **dict.fromkeys(("lseek", "MPI_File_seek", "MPI_File_seek_shared"), Argument.ORIGIN),
         **{op.name: Argument.NEW_SIZE for op in OPS.values() if op.kind is OpKind.RESIZE},

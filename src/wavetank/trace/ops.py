@@ -59,6 +59,7 @@ _TABLE = (
     Op(44, "futime", Level.POSIX, OpKind.NAMESPACE),
     Op(45, "readlink", Level.POSIX, OpKind.STAT),
     Op(46, "mknod", Level.POSIX, OpKind.NAMESPACE),
+    Op(47, "fcntl", Level.POSIX, OpKind.OTHER),  # F_SETFL alone: other flags of what is open
     Op(60, "MPI_File_open", Level.MPIIO, OpKind.OPEN, collective=True),
     Op(61, "MPI_File_close", Level.MPIIO, OpKind.CLOSE, collective=True),
     Op(62, "MPI_File_read", Level.MPIIO, OpKind.READ),

@@ -1,6 +1,6 @@
-/* A file as writers of restart and VTK files make it: rank 0 writes a header through a stream, all ranks write behind it by
- * collective calls of MPI-IO, and the last rank reads the header's begin and appends a footer while it has the file open by
- * MPI-IO, too. argv: file. */
+/* A file as writers of restart and VTK files make it: rank 0 writes a header through a stream, all ranks
+ * write behind it by collective calls of MPI-IO, and the last rank reads the header's begin and appends a
+ * footer while it has the file open by MPI-IO, too. argv: file. */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>

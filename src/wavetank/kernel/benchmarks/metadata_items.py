@@ -35,7 +35,7 @@ _PRINCIPAL = {
 }  # fmt: skip
 _BESIDE = frozenset(
     {
-        "fstat", "fsync", "fdatasync", "lseek", "dup", "futime", "fchmod", "fchown", "utime", "chmod", "chown", "access",
+        "fstat", "fsync", "fdatasync", "lseek", "dup", "fcntl", "futime", "fchmod", "fchown", "utime", "chmod", "chown", "access",
         "close", "ftruncate", "fallocate", "sync_file_range",
     }
 )  # fmt: skip

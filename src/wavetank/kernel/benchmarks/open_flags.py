@@ -15,6 +15,7 @@ from wavetank.model.document.step_walks import orders_expanded
 
 SECTOR = 512  # bytes: O_DIRECT asks that places and lengths are multiples of it at least
 _OPENS = frozenset({"open"})
+_CHANGED = os.O_APPEND | os.O_DIRECT  # by fcntl(F_SETFL)
 Synchronous = Literal["", "dsync", "sync"]
 
 
@@ -72,6 +73,9 @@ class OpenFlags:
                 self._walk(step.steps, opened)
             elif isinstance(step, FileStep) and step.iop_type in _OPENS and not step.error:
                 opened[step.file_id] = step.flags
+            elif isinstance(step, FileStep) and step.iop_type == "fcntl" and not step.error:
+                kept = opened.get(step.file_id, 0) & ~_CHANGED
+                opened[step.file_id] = kept | step.flags & _CHANGED
             elif isinstance(step, DataStep) and step.ph_id in self._file:
                 flags = opened.get(self._file[step.ph_id])
                 if flags is not None:

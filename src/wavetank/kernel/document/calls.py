@@ -22,7 +22,7 @@ POSIX_FILE = frozenset(
     {
         "open", "close", "lseek", "fsync", "fdatasync", "aio_fsync", "sync_file_range", "ftruncate", "truncate",
         "fallocate", "stat", "fstat", "access", "unlink", "rename", "link", "symlink", "mkdir", "rmdir", "mknod", "readdir",
-        "readlink", "chmod", "fchmod", "chown", "fchown", "utime", "futime", "dup", "mmap", "munmap", "msync",
+        "readlink", "chmod", "fchmod", "chown", "fchown", "utime", "futime", "fcntl", "dup", "mmap", "munmap", "msync",
     }
 )  # fmt: skip
 ON_TWO_NAMES = arguments.ON_TWO_NAMES

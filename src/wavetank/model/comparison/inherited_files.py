@@ -13,7 +13,9 @@ from wavetank.model.document.model import Model
 from wavetank.model.document.program import DataStep, FileStep, Program
 from wavetank.model.document.step_walks import plain_steps
 
-_ON_OPEN_FILES = frozenset({"close", "dup", "lseek", "fstat", "fsync", "fdatasync", "ftruncate"})
+_ON_OPEN_FILES = frozenset(
+    {"close", "dup", "fcntl", "lseek", "fstat", "fsync", "fdatasync", "ftruncate"}
+)
 AROUND = _ON_OPEN_FILES | {"open"}
 """Calls that a rank makes or not, by whether it opened a file itself or was given it open."""
 

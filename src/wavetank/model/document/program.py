@@ -72,7 +72,7 @@ class FileStep(Record):
     handle: int = Field(
         description="which open of the file: the lowest number that is not in use when it is opened, from 0"
     )
-    flags: int = Field(default=0, description="open: O_*")
+    flags: int = Field(default=0, description="open: O_*; fcntl: those that F_SETFL gives it")
     mpi_mode: int = Field(default=0, description="MPI_File_open: MPI_MODE_*")
     origin: int = Field(
         default=0, description="seek: SEEK_SET (0), SEEK_CUR (1), SEEK_END (2), ..."

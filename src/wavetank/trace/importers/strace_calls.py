@@ -54,6 +54,7 @@ _TWO_FILES = {  # the operations of the side that is read, and of the one that i
 }
 _OF_DESCRIPTOR = {"fsync", "fdatasync", "ftruncate", "fallocate", "fstat"}
 _OPENS = {"open", "openat", "openat2", "creat"}
+_SETTABLE = os.O_APPEND | os.O_DIRECT | os.O_NOATIME | os.O_NONBLOCK | os.O_ASYNC  # by F_SETFL
 _ON_TWO_NAMES = {
     "rename": "rename",
     "renameat": "rename",
@@ -405,6 +406,11 @@ class Reader:
         ):
             process.descriptors[call.result] = of
             self._rows.add(process, "dup", of, call)
+        elif name == "fcntl" and "F_SETFL" in call.arguments:
+            flags = flags_of_open(name, call.arguments) & _SETTABLE
+            if not call.error:
+                of.appends = bool(flags & os.O_APPEND)
+            self._rows.add(process, "fcntl", of, call, arg=flags)
 
     def _seek(self, process: Process, of: _Description, call: Call) -> None:
         at = call.result if call.result >= 0 else None
