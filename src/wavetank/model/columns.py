@@ -151,6 +151,16 @@ def numbered(*columns: Numbers) -> tuple[Int64Array, Int64Array]:
     return out[0], out[1, :found]
 
 
+def distinct(column: Numbers) -> tuple[Int64Array, Int64Array]:
+    """The different numbers of a column, ascending, and for each row which of them it is; in time linear in the rows."""
+    number, first = numbered(column)
+    values = np.asarray(column[first], dtype=np.int64)
+    order = np.argsort(values)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return values[order], place[number]
+
+
 def numbered_lists(values: Numbers, first: Int64Array) -> Int64Array:
     """A number for each list of values, the same for equal ones. ``first``: where lists begin, and the end."""
     n, length = len(first) - 1, np.diff(first)

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from wavetank.model.columns import sums
+from wavetank.model.columns import distinct, sums
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.file import FileName, ModelFile
 from wavetank.model.document.file_members import Members, Visits
@@ -246,7 +246,7 @@ def _highest_offsets(
     end = np.maximum(last + moved - (count - 1) * size, offset + np.where(count > 1, size, moved))
     end = np.maximum(end, np.where(count > 1, last - disp + size, end))
     pairs = table.file[index].astype(np.int64) * (len(views) + 1) + table.view[index] + 1
-    values, inverse = np.unique(pairs, return_inverse=True)
+    values, inverse = distinct(pairs)
     ends = np.zeros(len(values), dtype=np.int64)
     np.maximum.at(ends, inverse, end)
     for number, (pair, top) in enumerate(zip(values.tolist(), ends.tolist(), strict=True)):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from wavetank.model.columns import distinct
 from wavetank.model.document.run_times import NOT_TIMED, FileTimes, RankSpread, RunTimes
 from wavetank.model.events.row_kinds import BESIDE_MPI, RowKind
 from wavetank.model.events.rows import Rows
@@ -110,7 +111,7 @@ def times_of_rows(rows: Rows, trace: Trace) -> RunTimes:
     level = rows.level[index].astype(np.int64)
     n_ranks = max(trace.n_ranks, int(rank.max(initial=0)) + 1)
     key = (file * _LEVELS + level) * n_ranks + rank
-    keys, group = np.unique(key, return_inverse=True)
+    keys, group = distinct(key)
 
     def total(some: BoolArray, weights: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         found = np.bincount(group[some], weights=weights[index][some], minlength=len(keys))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavetank.model.columns import starts
+from wavetank.model.columns import stable_order, starts
 from wavetank.model.events.rows import Rows
 from wavetank.model.phases.streams import Streams
 from wavetank.trace.schema import BoolArray, Int64Array
@@ -32,8 +32,11 @@ def darshan_counts(
     stream = np.zeros(len(data), dtype=np.int64)
     stream[of_stream[1:]] = 1
     key = np.cumsum(stream) * 2 + reads[table.op[data.row]]
-    order = np.lexsort((data.row, key))
-    row, key = data.row[order], key[order]
+    row = data.row
+    apart = (row[1:] < row[:-1]) & (stream[1:] == 0)
+    order = np.lexsort((row, key)) if apart.any() else stable_order(key)
+    if order is not None:
+        row, key = row[order], key[order]
     count, offset, disp = table.count[row], table.offset[row], table.disp[row]
     end = offset + (count - 1) * disp + table.moved[row] - (count - 1) * table.size[row]
     before = np.full(len(row), _FIRST_END)
