@@ -30,7 +30,17 @@ built = [
 ]
 print(json.dumps({"status": status, "modules": list(sys.modules), "built": built, "environment": dict(os.environ)}), file=sys.stderr)
 """
-NEVER = {"pandas", "pyarrow", "matplotlib", "jinja2", "scipy", "darshan", "yaml", "asyncio"}
+NEVER = {
+    "pandas",
+    "pyarrow",
+    "matplotlib",
+    "jinja2",
+    "scipy",
+    "darshan",
+    "yaml",
+    "asyncio",
+    "numpy.ma",
+}
 OF_OTHERS = {  # native traces, other logs, logs without DXT; stages behind the model; how pydantic looks for plugins
     "wavetank.trace.part",
     "wavetank.trace.index",

@@ -151,6 +151,11 @@ def numbered(*columns: Numbers) -> tuple[Int64Array, Int64Array]:
     return out[0], out[1, :found]
 
 
+def different(column: Numbers) -> Numbers:
+    """The different numbers of a column, ascending: np.unique, which has to import numpy.ma first, in linear time."""
+    return np.sort(column[numbered(column)[1]])
+
+
 def distinct(column: Numbers) -> tuple[Int64Array, Int64Array]:
     """The different numbers of a column, ascending, and for each row which of them it is; in time linear in the rows."""
     number, first = numbered(column)

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
 from wavetank.document import Record
+from wavetank.model.columns import different
 from wavetank.model.document.columnar import Column, ListColumn, at_least, fill
 from wavetank.trace.schema import Int32Array, Int64Array
 
@@ -195,8 +196,8 @@ class Visits(Record):
         if len(self.ranks) < 2 or not len(order):
             return False
         rank = np.repeat(np.arange(len(self.ranks)), self.n_visits)
-        pairs = np.unique(rank * (int(order.max()) + 1) + order)
-        return len(pairs) > len(np.unique(order))
+        pairs = different(rank * (int(order.max()) + 1) + order)
+        return len(pairs) > len(different(order))
 
     def _values(self) -> tuple[object, ...]:
         return self.ranks, self.n_visits.tobytes(), self.all().tobytes()

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from wavetank.model.columns import different
 from wavetank.model.document.file_members import step_name
 from wavetank.model.document.thresholds import Thresholds
 from wavetank.model.events.empty_copies import COPIES, offsets_of_visits
@@ -227,7 +228,7 @@ class _Search:
         through = self._through_opens(visits)
         rows, number = visits.rows[through], visits.number[through]
         if not len(rows):
-            return np.unique(bad[0])
+            return different(bad[0])
         n_handles = int(table.handle.max(initial=0)) + 1
         key = table.rank[rows].astype(np.int64) * n_handles + table.handle[rows]
         order = np.lexsort((rows, key))
@@ -239,7 +240,7 @@ class _Search:
         closes = self._kinds(OpKind.CLOSE)[table.op[rows[stop]]] & (table.loop[rows[stop]] == 0)
         whole = failed | (opens & closes & (number[start] == number[stop]))
         bad.append(table.file[rows[start[~whole]]])
-        return np.unique(np.concatenate(bad))
+        return different(np.concatenate(bad))
 
     def _through_opens(self, visits: Visits) -> BoolArray:
         """Rows of opens, and of calls on what is open; not of others on names."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.model.columns import different
 from wavetank.trace.schema import UNKNOWN, BoolArray, FoldTable, Int32Array, Int64Array
 
 
@@ -112,7 +113,7 @@ def handles_of_visits(
         (number[1:] == number[:-1]) & (handles[rows[1:]] != handles[rows[:-1]])
     )
     slot = np.zeros(len(rows), dtype=np.int64)
-    bounds = np.searchsorted(number, np.unique(number[changes])[:, None] + [0, 1])
+    bounds = np.searchsorted(number, different(number[changes])[:, None] + [0, 1])
     for low, high in bounds.tolist():
         slot[low:high] = _open_slots(handles[rows[low:high]].tolist())
     apart = group[table.file[rows]] * (int(slot.max(initial=0)) + 1)

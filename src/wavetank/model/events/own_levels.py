@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from wavetank.model.columns import different
 from wavetank.model.events.codes import LEVEL
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
@@ -23,7 +24,7 @@ def own_levels(rows: Rows, levels: tuple[int, ...], by_time: bool) -> dict[int, 
     found: dict[int, int] = {}
     for level in sorted(levels):
         some = (table.file >= 0) & (rows.level == level) & (rows.kind != RowKind.IGNORED)
-        found.update(dict.fromkeys(np.unique(table.file[some]).tolist(), level))
+        found.update(dict.fromkeys(different(table.file[some]).tolist(), level))
     own = np.full(int(table.file.max(initial=-1)) + 2, 255, dtype=np.uint8)
     for file, level in found.items():
         own[file] = level
@@ -39,4 +40,4 @@ def own_levels(rows: Rows, levels: tuple[int, ...], by_time: bool) -> dict[int, 
 def files_of_mpi(table: FoldTable) -> set[int]:
     """Files that are used through MPI-IO: their POSIX calls are the MPI library's."""
     is_mpi = LEVEL[table.op] == Level.MPIIO
-    return set(np.unique(table.file[is_mpi & (table.file >= 0)]).tolist())
+    return set(different(table.file[is_mpi & (table.file >= 0)]).tolist())

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from wavetank.model.columns import different
 from wavetank.model.events.codes import MOVES_DATA, SEEKS, SYNCS
 from wavetank.model.events.handles import find_seeks, find_slots
 from wavetank.model.events.loop_layout import Around, lay_out
@@ -81,7 +82,7 @@ class Rows:
             start_ns: of each entry.
         """
         calls = (self.kind == RowKind.SYNC_RANKS) | (self.level == Level.MPIIO)
-        ticking = np.isin(rank, np.unique(self.table.rank[(self.table.tick > 0) | calls]))
+        ticking = np.isin(rank, different(self.table.rank[(self.table.tick > 0) | calls]))
         several = len(rank) > 0 and bool((rank != rank[0]).any())
         if not several or ticking.all() or (start_ns == UNKNOWN).any():
             return np.zeros(len(rank), dtype=np.int64)

@@ -10,6 +10,7 @@ from posixpath import commonpath
 
 import numpy as np
 
+from wavetank.model.columns import different
 from wavetank.model.document.metadata import NameFamily, Sharing
 from wavetank.model.document.name_shapes import name_shape, where_they_differ
 from wavetank.trace.schema import Int64Array
@@ -55,10 +56,10 @@ class Names:
         objects = used & 0xFFFFFFFF
         self._look_at(objects)
         folder = self._folder[objects]
-        n_folders = len(np.unique(folder))
+        n_folders = len(different(folder))
         if n_folders == 1:
             return 1, "one"
-        n_pairs = len(np.unique(used >> 32 << 32 | folder))
+        n_pairs = len(different(used >> 32 << 32 | folder))
         return n_folders, "own" if n_ranks == 1 or n_pairs == n_folders else "several"
 
     def families(self, objects: Int64Array) -> tuple[tuple[NameFamily, ...], int]:
@@ -93,7 +94,7 @@ class Names:
 
     def _start(self, objects: Int64Array) -> int:
         """Where names below the objects' common folder begin in their paths."""
-        numbers = set(np.unique(self._folder[objects]).tolist())
+        numbers = set(different(self._folder[objects]).tolist())
         folders = [path or "/" for path, number in self._folders.items() if number in numbers]
         absolute = all(self._path(number).startswith("/") for number in objects.tolist())
         common = commonpath(folders) if absolute else ""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.model.columns import different
 from wavetank.model.document.metadata import MetadataCall, MetadataPhase, call_name
 from wavetank.model.events.file_identity import NAMED_OPS
 from wavetank.model.events.mpi_calls import counted_before
@@ -82,7 +83,7 @@ def _beside_data(activity: Activity) -> Int64Array:
     own &= ~arguments.is_old_of_two_names(table) & (rows.kind != RowKind.SYNC_RANKS)
     n_files = int(table.file.max(initial=0)) + 1
     mine = table.rank.astype(np.int64) * n_files + table.file
-    moved = np.unique(mine[data.row])
+    moved = different(mine[data.row])
     return np.flatnonzero(own & ~np.isin(mine, moved))
 
 
@@ -248,19 +249,19 @@ class _Phase:
         """The phase of some rows, by their places in the index."""
         table = self._activity.rows.table
         rows = self._index[at]
-        ranks = np.unique(table.rank[rows])
+        ranks = different(table.rank[rows])
         timed = bool((table.start_ns[rows] != UNKNOWN).all())
-        used = np.unique(table.rank[rows].astype(np.int64) << 32 | self._objects.of(at))
-        different = np.unique(used & 0xFFFFFFFF)
-        n_directories = int(self._objects.is_directory[different].sum())
+        used = different(table.rank[rows].astype(np.int64) << 32 | self._objects.of(at))
+        objects = different(used & 0xFFFFFFFF)
+        n_directories = int(self._objects.is_directory[objects].sum())
         parents, sharing = self._names.parents(used, len(ranks))
-        names, others = self._names.families(different)
+        names, others = self._names.families(objects)
         return MetadataPhase(
             md_id=0,
             ranks=tuple(ranks.tolist()),
             calls=self._calls(at, ranks, timed=timed),
             n_calls=int(self._activity.rows.n[rows].sum()),
-            n_files=len(different) - n_directories,
+            n_files=len(objects) - n_directories,
             n_directories=n_directories,
             n_parents=parents,
             sharing=sharing,
@@ -301,7 +302,7 @@ class _Phase:
                     objects="directories" if folder else "files",
                     n=int(per_rank.sum()),
                     n_failed=int(n[mine][table.error[mine] != 0].sum()),
-                    n_objects=len(np.unique(self._objects.of(at[some]))),
+                    n_objects=len(different(self._objects.of(at[some]))),
                     least=int(per_rank.min()),
                     most=int(per_rank.max()),
                     busy_s=int(table.busy_ns[mine].sum()) / 1e9 if timed else None,
@@ -331,5 +332,5 @@ def directories_of(files: TracedFiles, activity: Activity) -> set[int]:
     flags = table.details.flags[table.given]
     some = done & (names | (flags & os.O_DIRECTORY == os.O_DIRECTORY))
     some &= flags & os.O_TMPFILE != os.O_TMPFILE
-    found = set(np.unique(table.file[some]).tolist())
+    found = set(different(table.file[some]).tolist())
     return found.union(np.flatnonzero(files.directory).tolist())

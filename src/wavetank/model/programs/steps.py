@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from wavetank.model.columns import numbered
+from wavetank.model.columns import different, numbered
 from wavetank.model.document.phase import PatternMember, Phase
 from wavetank.model.document.program import (
     DataStep,
@@ -103,7 +103,7 @@ class Steps:
         if len(numbers) < _COLUMN:
             return tuple([self._one(number) for number in numbers.tolist()])
         can = self._alternates[numbers]
-        for number in np.unique(numbers[~self._plain[numbers]]).tolist():
+        for number in different(numbers[~self._plain[numbers]]).tolist():
             can[numbers == number] = self._few_steps(number) is not None
         edges = np.flatnonzero(np.diff(can, prepend=not can[0], append=not can[-1])).tolist()
         found: list[Step] = []

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from wavetank.model.columns import distinct, sums
+from wavetank.model.columns import different, distinct, sums
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.file import FileName, ModelFile
 from wavetank.model.document.file_members import Members, Visits
@@ -61,7 +61,7 @@ def make_files(
     # Below a file view that the trace does not hold, the POSIX level alone knows how far it reaches.
     highest = _highest_offsets(rows, data, views, own, n_files)
     mine = data.row[own]
-    unknown = set(np.unique(table.file[mine[table.offset[mine] == UNKNOWN]]).tolist())
+    unknown = set(different(table.file[mine[table.offset[mine] == UNKNOWN]]).tolist())
     is_read = reads[table.op[mine]]
     n_operations = np.bincount(table.file[mine], weights=rows.n[mine], minlength=n_files)
     has_read = np.bincount(table.file[mine[is_read]], minlength=n_files) > 0
@@ -129,7 +129,7 @@ def _of_family(file: ModelFile, family: Family, traced: Sequence[TracedFile]) ->
     paths = TracedFiles.of(traced).paths.take(family.members)
     paths = paths.changed(np.zeros(1, dtype=np.int64), Texts.of([family.first_path]))
     folders = paths.folders()
-    above = set(folders.take(np.unique(folders.first_equal())))
+    above = set(folders.take(different(folders.first_equal())))
     above.update(path.rpartition("/")[0] for names in family.other_names for path in names)
     common = commonpath(above)
     folder = f"{common.rstrip('/')}/" if common else ""
@@ -171,7 +171,7 @@ def _users(activity: Activity) -> dict[int, set[int]]:
     some = (table.file >= 0) & (table.error == 0) & activity.is_own(table.file, rows.level)
     n_ranks = int(table.rank.max(initial=0)) + 1
     users: dict[int, set[int]] = defaultdict(set)
-    for pair in np.unique(table.file[some].astype(np.int64) * n_ranks + table.rank[some]).tolist():
+    for pair in different(table.file[some].astype(np.int64) * n_ranks + table.rank[some]).tolist():
         users[pair // n_ranks].add(pair % n_ranks)
     return users
 
@@ -232,8 +232,8 @@ def _highest_offsets(
     highest: list[int | None] = [0] * n_files
     table = rows.table
     known, of_row = table.offset[data.row] != UNKNOWN, table.file[data.row]
-    told_below = set(np.unique(of_row[known & ~own]).tolist())
-    for file in np.unique(of_row[own & ~known]).tolist():
+    told_below = set(different(of_row[known & ~own]).tolist())
+    for file in different(of_row[own & ~known]).tolist():
         highest[file] = 0 if file in told_below else None
     index = data.row[known]
     # The end of a row in its view (or in the file, where it has none).

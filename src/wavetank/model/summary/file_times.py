@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from wavetank.model.columns import distinct
+from wavetank.model.columns import different, distinct
 from wavetank.model.document.run_times import NOT_TIMED, FileTimes, RankSpread, RunTimes
 from wavetank.model.events.row_kinds import BESIDE_MPI, RowKind
 from wavetank.model.events.rows import Rows
@@ -166,7 +166,7 @@ def _run_times(entries: _Entries, trace: Trace) -> RunTimes:
         below_s=_seconds(below.time_ns) if len(below.file) else None,
         n_opens=int(own.of["opens"].sum()),
         n_stats=int(own.of["stats"].sum()),
-        n_files=len(np.unique(own.file)),
+        n_files=len(different(own.file)),
         n_hosts=len({one.host for one in trace.ranks if one.host}),
         moved=int(own.of["moved"].sum()),
         streamed=int(own.of["streamed"].sum()),
@@ -215,13 +215,13 @@ def _file_times(own: _Entries, below: _Entries, trace: Trace) -> FileTimes:
     """Of one file."""
     file = trace.files[int(own.file[0])]
     of_all = bool((own.rank < 0).any())
-    n_ranks = trace.n_ranks if of_all else len(np.unique(own.rank))
+    n_ranks = trace.n_ranks if of_all else len(different(own.rank))
     counted = below.records or own.records
     unaligned = [one for one in counted if one.n_unaligned is not None and not one.streams]
     movers = below.rank[below.of["moved"] > 0]
     known = len(movers) > 0 and bool((movers >= 0).all())
     hosts = {one.rank: one.host for one in trace.ranks}
-    hosts_below = {hosts.get(rank, "") for rank in np.unique(movers).tolist()}
+    hosts_below = {hosts.get(rank, "") for rank in different(movers).tolist()}
     stripes = file.striping[-1:]
     return FileTimes.model_construct(
         name=file.path,
@@ -239,7 +239,7 @@ def _file_times(own: _Entries, below: _Entries, trace: Trace) -> FileTimes:
         stripe_count=stripes[0].stripe_count if stripes else None,
         stripe_size=stripes[0].stripe_size if stripes else None,
         below_s=_seconds(below.time_ns) if len(below.file) else None,
-        below_ranks=len(np.unique(movers)) if known else None,
+        below_ranks=len(different(movers)) if known else None,
         **_slowest_below(below),
         below_hosts=len(hosts_below) if known and "" not in hosts_below else None,
         **_extremes(own, of_all=of_all),

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from wavetank.model.columns import different
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
 from wavetank.model.summary.level_relations import phases_of_rows
@@ -44,9 +45,9 @@ def library_calls(activity: Activity, ph_id: Int64Array, told: BoolArray) -> tup
     memory = table.details.memory[table.given]
     not_plain = (memory[above] != Memory.PLAIN) & ~told[above]
     reads = reads[(phase[above] >= 0) & is_write[above] & not_plain]
-    of_reads = np.unique(phase[rows.inside[reads]])
+    of_reads = different(phase[rows.inside[reads]])
     with_gaps = calls[(memory[calls] == Memory.GAPS) & ~told[calls]]
-    of_gaps = np.setdiff1d(phase[with_gaps], of_reads)
+    of_gaps = different(phase[with_gaps[~np.isin(phase[with_gaps], of_reads)]])
     writes = calls[is_write[calls] & np.isin(phase[calls], of_reads)]
     return (*_reading(of_reads, int(rows.n[writes].sum()), activity, reads), *_gaps(of_gaps))
 

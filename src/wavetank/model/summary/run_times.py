@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.model.columns import different
 from wavetank.model.events.codes import MOVES_DATA
 from wavetank.model.events.loop_layout import loops_of
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array
@@ -92,7 +93,7 @@ def _between(
         rank, first = rank[at], index[at]
     near = np.flatnonzero((start[1:] - end[:-1] > least) & (rank[1:] == rank[:-1]))
     columns: list[list[int]] = [[], [], [], []]
-    for one in np.unique(rank[near]).tolist():
+    for one in different(rank[near]).tolist():
         low, high = (int(at) for at in np.searchsorted(rank, [one, one + 1]))
         # Calls inside of others, and those of threads, overlap.
         latest = np.maximum.accumulate(end[low:high])

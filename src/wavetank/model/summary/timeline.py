@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from wavetank.model.columns import edges_of, lengths, spread, starts
+from wavetank.model.columns import different, edges_of, lengths, spread, starts
 from wavetank.model.document.timeline import PointColumns, Timeline
 from wavetank.model.events.loop_layout import BEHIND
 from wavetank.model.phases.activity import Activity
@@ -60,7 +60,7 @@ def _chosen_parts(activity: Activity) -> Int64Array:
     if n_wanted <= POINTS or len(own) <= POINTS // _PIECES:
         return own
     # Of many ranks fewer are kept, so that what each does with its turns of reads and writes is seen.
-    ranks = np.unique(parts.rank[own])
+    ranks = different(parts.rank[own])
     n_ranks = max(1, POINTS * len(ranks) // n_wanted)
     kept = ranks[np.arange(n_ranks) * len(ranks) // n_ranks]
     own = own[np.isin(parts.rank[own], kept)]
@@ -277,8 +277,8 @@ def _lead_back(stretch: Int64Array, entries: _Entries, n: int) -> BoolArray:
     step = np.diff(entries.offset[order])
     key = stretch[order] * 256 + entries.op[order]
     same = key[1:] == key[:-1]
-    forth = np.unique(key[1:][same & (step > 0)])
-    back = np.unique(key[1:][same & (step < 0)])
+    forth = different(key[1:][same & (step > 0)])
+    back = different(key[1:][same & (step < 0)])
     found = np.zeros(n, dtype=bool)
     found[np.intersect1d(forth, back, assume_unique=True) // 256] = True
     return found

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from pathlib import PurePath
 
-import numpy as np
-
+from wavetank.model.columns import different
 from wavetank.model.events.codes import MOVES_DATA
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
@@ -50,7 +49,7 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[Note]:
         names = sorted(
             {
                 PurePath(trace.files[file].path).name
-                for file in np.unique(table.file[beside]).tolist()
+                for file in different(table.file[beside]).tolist()
             }
         )
         text = (
@@ -84,7 +83,7 @@ def shortcomings(activity: Activity, trace: Trace, rules: Rules) -> list[Note]:
     unknown = sorted(
         {
             PurePath(trace.files[file].path).name
-            for file in np.unique(
+            for file in different(
                 table.file[(rows.kind == RowKind.DATA) & (table.offset < 0)]
             ).tolist()
         }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from wavetank.model.columns import different
 from wavetank.tables.table import Cell, Column, Definition, Table, facts
 from wavetank.tables.words import size_words
 from wavetank.trace.ops import DATA_KINDS, OPS
@@ -108,7 +109,7 @@ def _calls(trace: Trace) -> list[_Calls]:
             _Calls(
                 trace.files[file].path,
                 _call_name(op),
-                len(np.unique(table.rank[some][key == pair])),
+                len(different(table.rank[some][key == pair])),
                 int(sums["count"][number]),
                 int(sums["moved"][number]) if op in moves else 0,
                 int(sums["busy_ns"][number]) / 1e9,

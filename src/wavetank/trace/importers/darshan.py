@@ -47,8 +47,6 @@ from wavetank.trace.schema import (
     TracedFile,
 )
 
-_NO_FILES = np.empty(0, dtype=np.uint64)
-
 
 def software() -> str:
     """The C library that logs are read by.
@@ -95,9 +93,9 @@ def _read(path: Path) -> Trace:
         }
         command, mounts = log.command(), log.mounts()
     elapsed_s, of_run = run_of(path, job, counters, segments)
-    used = {name: np.unique(table.file) for name, table in counters.items()}
-    used |= {name: np.unique(part.file) for name, part in segments.items()}
-    ids: list[int] = np.unique(np.concatenate([_NO_FILES, *used.values()])).tolist()
+    used = {name: set(table.file.tolist()) for name, table in counters.items()}
+    used |= {name: set(part.file.tolist()) for name, part in segments.items()}
+    ids: list[int] = sorted(set().union(*used.values()))
     numbers = {record_id: number for number, record_id in enumerate(ids)}
     files = _traced_files(
         [names.get(record_id, f"<record {record_id}>") for record_id in ids], mounts
@@ -113,7 +111,7 @@ def _read(path: Path) -> Trace:
     hosts = {rank: host for part in segments.values() for rank, host in part.hosts.items()}
     levels = tuple(LEVELS[name] for name in segments)
     events = operations(segments, numbers, calls.collective, calls.own_view)
-    on_mpi = {one for name in ("MPI-IO", "DXT_MPIIO") for one in used.get(name, _NO_FILES).tolist()}
+    on_mpi = {one for name in ("MPI-IO", "DXT_MPIIO") for one in used.get(name, ())}
     library = library_files(
         [file.path for file in files], [files[numbers[one]].path for one in on_mpi]
     )

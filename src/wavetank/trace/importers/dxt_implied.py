@@ -54,7 +54,7 @@ def with_whole_requests(events: SingleOperations) -> tuple[SingleOperations, int
     if not at_end.any():
         return events, 0
     key = events.rank.astype(np.int64) * (int(events.file.max()) + 1) + events.file
-    index = np.flatnonzero(reads & np.isin(key, np.unique(key[at_end])))
+    index = np.flatnonzero(reads & np.isin(key, key[at_end]))
     index = index[np.argsort(key[index], kind="stable")]
     key, size, offset = key[index], events.moved[index], events.offset[index]
     # Of each operation, whether it goes on where the one before it on the file ended.
@@ -92,7 +92,7 @@ def with_offsets_from_below(
     if not wanted.any():
         return events, 0
     key = events.rank.astype(np.int64) * (int(events.file.max()) + 1) + events.file
-    index = np.flatnonzero(np.isin(key, np.unique(key[wanted])))
+    index = np.flatnonzero(np.isin(key, key[wanted]))
     index = index[np.argsort(key[index], kind="stable")]
     key, mpi = key[index], on_mpi[index]
     # POSIX operations end before the MPI-IO call that they are part of: the next one of the rank on the file.
