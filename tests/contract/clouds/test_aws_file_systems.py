@@ -20,10 +20,10 @@ from wavetank.cluster import deploy
 from wavetank.cluster.clouds.disks import BIND
 from wavetank.cluster.components import Storage
 from wavetank.cluster.devices import device_paths
-from wavetank.cluster.filesystems.orangefs.package import INSTALL
+from wavetank.cluster.filesystems.orangefs.driver import INSTALL
 from wavetank.cluster.host import Finished
 from wavetank.cluster.remote import launch, launching
-from wavetank.cluster.remote.building import BUILD
+from wavetank.cluster.remote.launching import BUILD
 from wavetank.cluster.state import directory_of
 from wavetank.errors import ClusterError, RemoteCommandError, SpecError
 from wavetank.job import SCRATCH

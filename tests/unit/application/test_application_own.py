@@ -13,8 +13,7 @@ from measure_fakes import PROVENANCE, FakeCluster, abyss_kernel
 from pydantic import ValidationError
 
 from wavetank.application.own import OwnProgram, absolute, examine, launched_ranks
-from wavetank.application.own_folder import OwnFolder
-from wavetank.application.own_performer import OwnPerformer
+from wavetank.application.own_performer import OwnFolder, OwnPerformer
 from wavetank.application.own_result import Ran, require_own_files, result_of
 from wavetank.application.perform import Done, Request
 from wavetank.application.running import Ended

@@ -12,7 +12,7 @@ pytest.importorskip("boto3", reason="boto3 is not installed: make setup-test")
 from aws_account import spec_of
 
 from wavetank.cluster.clouds.aws.account import Unknown
-from wavetank.cluster.clouds.aws.quotas import instance_code, quotas
+from wavetank.cluster.clouds.aws.check import instance_code, quotas
 from wavetank.cluster.instance_types import aws_instances
 
 

@@ -16,9 +16,9 @@ from waiting import HANG_S
 from wavetank import native
 from wavetank.cluster.clouds.packages import compilers_of
 from wavetank.cluster.host import Finished
-from wavetank.cluster.remote import building, launch, launching
-from wavetank.cluster.remote.building import LACKS, Builds, built_part, read_builds
+from wavetank.cluster.remote import launch, launching
 from wavetank.cluster.remote.host import SshHost
+from wavetank.cluster.remote.launching import LACKS, Builds, built_part, read_builds
 from wavetank.cluster.spec import ClusterSpec
 from wavetank.cluster.state import ClusterDirectory
 from wavetank.errors import ProviderError
@@ -36,7 +36,7 @@ RUNS = (
 DOES_NOT = "#!/bin/sh\necho \"libc.so.6: version 'GLIBC_2.38' not found\" >&2\nexit 1\n"
 
 needs_programs = pytest.mark.skipif(
-    any(shutil.which(each) is None for each in ("mpirun", *building.TOOLS)),
+    any(shutil.which(each) is None for each in ("mpirun", *launching.TOOLS)),
     reason="mpirun, cmake or a compiler is not installed",
 )
 
@@ -196,7 +196,7 @@ def test_compilers_are_installed_by_the_distribution_and_their_lack_is_said(
         built_part(tmp_path, host, Builds("a-system", install))  # type: ignore[arg-type]
     assert tuple(host.commands) == install
     helped = Bare(helps=True)
-    building._see_tools(helped, install or [["get-them"]])  # type: ignore[arg-type]
+    launching._see_tools(helped, install or [["get-them"]])  # type: ignore[arg-type]
     assert len(helped.commands) == 1
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from wavetank.cluster.guests import hypervisors, qemu, qemu_kernels, uml
+from wavetank.cluster.guests import hypervisors, qemu, uml
 from wavetank.cluster.guests.guest import Guest, GuestDisk, init_script, node_links
 from wavetank.cluster.guests.hypervisors import Choice, against_kvm, choose
 from wavetank.cluster.guests.nodes import GuestNodes
@@ -193,7 +193,7 @@ def test_kernels_without_9p_are_passed_over_and_those_unpacked_for_guests_come_l
     a_kernel(here, "6.9-cloud", "k/xfs.ko:\n")
     (here / "boot/vmlinuz-without-modules").touch()
     a_kernel(unpacked, "6.1-b", "k/9pnet_virtio.ko:\n")
-    found = qemu_kernels.kernels((here, unpacked, tmp_path / "none"))
+    found = qemu.kernels((here, unpacked, tmp_path / "none"))
     assert [kernel.modules.name for kernel in found] == ["6.9-a", "6.1-b"]
 
 
@@ -212,12 +212,12 @@ def test_a_kernel_is_unpacked_once_and_one_that_is_packed_by_another_program_is_
     program = b"\x7fELF" + bytes(range(256)) * 40
     image = tmp_path / "vmlinuz"
     image.write_bytes(image_of(lzma.compress(program) + b"size"))
-    path = qemu_kernels.unpacked(image, tmp_path / "cache")
+    path = qemu.unpacked(image, tmp_path / "cache")
     assert path.read_bytes() == program
     path.write_bytes(b"kept")
-    assert qemu_kernels.unpacked(image, tmp_path / "cache").read_bytes() == b"kept"
+    assert qemu.unpacked(image, tmp_path / "cache").read_bytes() == b"kept"
     image.write_bytes(image_of(b"\x28\xb5\x2f\xfd by zstd"))
-    assert qemu_kernels.unpacked(image, tmp_path / "cache") == image
+    assert qemu.unpacked(image, tmp_path / "cache") == image
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_an_image_that_is_none_or_damaged_is_refused(
 ) -> None:
     (tmp_path / "vmlinuz").write_bytes(content)
     with pytest.raises(ProviderError, match=said):
-        qemu_kernels.unpacked(tmp_path / "vmlinuz", tmp_path / "cache")
+        qemu.unpacked(tmp_path / "vmlinuz", tmp_path / "cache")
     assert not (tmp_path / "cache").exists()
 
 
@@ -240,7 +240,7 @@ def test_modules_are_loaded_after_what_they_need_and_once(tmp_path: Path) -> Non
         "k/9pnet.ko: k/base.ko\nk/base.ko:\n",
         "kernel/virtio_blk.ko\n",
     )
-    order = qemu_kernels.load_order(folder, ("virtio_net", "virtio_blk", "9p"))
+    order = qemu.load_order(folder, ("virtio_net", "virtio_blk", "9p"))
     assert [path.name for path in order] == [
         "virtio.ko", "failover.ko", "virtio-net.ko", "base.ko", "9pnet.ko", "9p.ko"]  # fmt: skip
 
@@ -250,20 +250,20 @@ def test_modules_are_loaded_after_what_they_need_and_once(tmp_path: Path) -> Non
 )
 def test_a_kernel_without_a_module_is_refused(tmp_path: Path, dependencies: str, said: str) -> None:
     with pytest.raises(ProviderError, match=said):
-        qemu_kernels.load_order(modules(tmp_path / "6.1", dependencies), ("9p",))
+        qemu.load_order(modules(tmp_path / "6.1", dependencies), ("9p",))
 
 
 @pytest.mark.skipif(shutil.which("busybox") is None, reason="busybox is not installed")
 def test_the_initial_root_is_made_once_for_its_content_and_unpacks(tmp_path: Path) -> None:
-    wanted = "".join(f"k/{name}.ko:\n" for name in qemu_kernels.MODULES)
+    wanted = "".join(f"k/{name}.ko:\n" for name in qemu.MODULES)
     folder = modules(tmp_path / "6.1", wanted)
     (folder / "k").mkdir()
-    for name in qemu_kernels.MODULES:
+    for name in qemu.MODULES:
         (folder / "k" / f"{name}.ko").write_bytes(name.encode() * 3)
     busybox = tmp_path / "busybox"
     busybox.write_bytes(b"#!/bin/sh\n")
-    path = qemu_kernels.make(busybox, folder, tmp_path / "cache")
-    assert qemu_kernels.make(busybox, folder, tmp_path / "cache") == path
+    path = qemu.make(busybox, folder, tmp_path / "cache")
+    assert qemu.make(busybox, folder, tmp_path / "cache") == path
     unpacked = tmp_path / "unpacked"
     unpacked.mkdir()
     subprocess.run(["busybox", "cpio", "-i"], stdin=path.open("rb"), cwd=unpacked, check=True)
@@ -274,4 +274,4 @@ def test_the_initial_root_is_made_once_for_its_content_and_unpacks(tmp_path: Pat
     assert init.index("insmod /modules/9pnet_virtio.ko") < init.index("mount -t 9p")
     assert (unpacked / "init").stat().st_mode & 0o111
     busybox.write_bytes(b"another")
-    assert qemu_kernels.make(busybox, folder, tmp_path / "cache") != path
+    assert qemu.make(busybox, folder, tmp_path / "cache") != path

@@ -16,7 +16,7 @@ import subprocess
 from pathlib import Path
 
 from wavetank.cluster.guests import qemu
-from wavetank.cluster.guests.qemu_kernels import CACHE, archive
+from wavetank.cluster.guests.qemu import CACHE, archive
 from wavetank.cluster.needs import Lack
 from wavetank.document import write_whole
 from wavetank.errors import ProviderError, WavetankError

@@ -9,17 +9,96 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wavetank.cluster.capacity import volume_bytes
+from wavetank.cluster.components import Hypervisor
 from wavetank.cluster.counters import Counters
-from wavetank.cluster.guests import uml, views
-from wavetank.cluster.guests.guest import AGENT
+from wavetank.cluster.filesystems.base import ANSWER_TIMEOUT_S
+from wavetank.cluster.guests import uml
+from wavetank.cluster.guests.guest import AGENT, OPTIONS_9P, PASSED_TAG, VOLUME_DEVICE, VOLUME_FILE
 from wavetank.cluster.guests.hypervisors import NAMES, RATES, RATES_KEY, Choice
 from wavetank.cluster.host import ON_THIS_MACHINE_AT_ONCE, Host, on_all
 from wavetank.cluster.namespaces import network
+from wavetank.cluster.namespaces.disks import MKFS
 from wavetank.cluster.namespaces.host import NamespaceHost
 from wavetank.cluster.namespaces.nodes import LocalNodes
 from wavetank.cluster.processes import END, PATIENT_TRIES
 from wavetank.cluster.providers.base import PlainNodes
 from wavetank.units import format_size
+
+WRITE_BACK_TIMEOUT_S = 600.0  # the guest's memory, by the slowest disk
+
+# $1: where it is mounted, in the guest and around it.
+SHOW_HOSTFS = 'mkdir -p -- "$1" && mount -t hostfs -o "$1" passed-through "$1"'
+PASSED = "/run/wavetank-passed"
+# Mounted anew each time: what the guest keeps of files in memory ends with it. It stays busy below the binding, so the mount is detached.
+SHOW_9P = f"""mkdir -p -- "$1" {PASSED} && mount -t 9p -o {OPTIONS_9P} {PASSED_TAG} {PASSED} &&
+mount --bind -- {PASSED}"$1" "$1" && umount -l {PASSED}"""
+HIDE = 'if mountpoint -q -- "$1"; then umount -- "$1"; fi'
+IS_SHOWN = 'mountpoint -q -- "$1" && stat -f -- "$1" >/dev/null'
+
+# In the node. The guest's kernel opens VOLUME_FILE whenever its device is mounted, and so follows the link.
+# $1: the file, $2: its bytes.
+LINK = f"""ln -sfn -- "$1" {VOLUME_FILE} || exit
+[ -e "$1" ] || {{ truncate -s "$2" -- "$1" && echo new; }}"""
+# In the guest. $1: where it is mounted, $2: its local file system.
+MOUNT = f'mkdir -p -- "$1" && mount -t "$2" -o noatime {VOLUME_DEVICE} "$1"'
+
+
+def show_view(guests: Sequence[Host], path: str, hypervisor: Hypervisor) -> None:
+    """Have guests see what is mounted around them: by a hostfs, or by QEMU's 9p.
+
+    Raises:
+        RemoteCommandError: one does not.
+    """
+    script = SHOW_HOSTFS if hypervisor == "uml" else SHOW_9P
+    on_all(guests, lambda guest: _run(guest, script, path))
+
+
+def mount_volumes(
+    guests: Sequence[Host], around: Mapping[str, Host], path: str, size_bytes: int, local: str
+) -> None:
+    """Mount each guest's volume, a file of what is mounted around it; made when there is none yet.
+
+    Args:
+        guests: the guests.
+        around: by name of a guest: the node around it.
+        path: where the nodes mount the file system, and guests their volumes.
+        size_bytes: of a volume.
+        local: the file system on it.
+
+    Raises:
+        RemoteCommandError: one cannot be made or mounted.
+    """
+
+    def mount(guest: Host) -> None:
+        file = f"{path}/.wavetank-volume-{guest.name}"
+        if _run(around[guest.name], LINK, file, str(size_bytes)):
+            guest.run([*MKFS[local], VOLUME_DEVICE], timeout_s=WRITE_BACK_TIMEOUT_S)
+        _run(guest, MOUNT, path, local)
+
+    on_all(guests, mount)
+
+
+def hide_view(guests: Sequence[Host], path: str) -> None:
+    """Have them see it no more: what they kept of it in memory is written, and gone.
+
+    Raises:
+        RemoteCommandError: one still does.
+    """
+    on_all(guests, lambda guest: _run(guest, HIDE, path, timeout_s=WRITE_BACK_TIMEOUT_S))
+
+
+def check_view(guests: Sequence[Host], path: str) -> None:
+    """See that they see it.
+
+    Raises:
+        RemoteCommandError: one does not.
+    """
+    on_all(guests, lambda guest: _run(guest, IS_SHOWN, path))
+
+
+def _run(host: Host, script: str, *arguments: str, timeout_s: float = ANSWER_TIMEOUT_S) -> str:
+    return host.run(["sh", "-c", script, "sh", *arguments], timeout_s=timeout_s).stdout
+
 
 MAP = "guests.map"
 DROP = "sync && echo 3 >/proc/sys/vm/drop_caches && grep '^Cached:' /proc/meminfo"
@@ -136,17 +215,17 @@ class GuestNodes(PlainNodes):
         spec = self.around.spec
         if spec.has_volumes:
             local = spec.storage.local_file_system
-            views.mount_volumes(self._shown, self.outside, path, volume_bytes(spec), local)
+            mount_volumes(self._shown, self.outside, path, volume_bytes(spec), local)
         else:
-            views.show(self._shown, path, self.choice.hypervisor)
+            show_view(self._shown, path, self.choice.hypervisor)
 
     def hide(self, path: str) -> None:
         """See the protocol."""
-        views.hide(self._shown, path)
+        hide_view(self._shown, path)
 
     def see(self, path: str) -> None:
         """See the protocol."""
-        views.check(self._shown, path)
+        check_view(self._shown, path)
 
     @property
     def _shown(self) -> list[Host]:

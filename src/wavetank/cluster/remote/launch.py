@@ -23,8 +23,8 @@ from types import FrameType
 
 from wavetank import native
 from wavetank.cluster.host import on_all
-from wavetank.cluster.remote.building import built_part, read_builds
 from wavetank.cluster.remote.host import SshHost
+from wavetank.cluster.remote.launching import built_part, read_builds
 from wavetank.cluster.remote.parts import AS_ROOT, FIND_MPI, LAUNCH_FILE, bring
 from wavetank.errors import ClusterError, ProviderError, RemoteCommandError
 

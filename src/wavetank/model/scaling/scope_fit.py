@@ -15,7 +15,6 @@ import numpy as np
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.model import View
 from wavetank.model.scaling.behaviour import LocalPhase
-from wavetank.model.scaling.functions.block_division import Column
 from wavetank.model.scaling.functions.datatypes import features_of, fit_pieces
 from wavetank.model.scaling.functions.nested_strides import Pieces, PiecesFunction, pieces_of
 from wavetank.model.scaling.functions.process_functions import (
@@ -24,7 +23,13 @@ from wavetank.model.scaling.functions.process_functions import (
     candidates,
     value_at,
 )
-from wavetank.model.scaling.functions.rank_functions import At, Feature, RankFunction, fit_column
+from wavetank.model.scaling.functions.rank_functions import (
+    At,
+    Column,
+    Feature,
+    RankFunction,
+    fit_column,
+)
 from wavetank.model.scaling.rank_group import FittedMember, FittedView
 
 

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from wavetank.model.scaling.behaviour import Label, file_kind
-from wavetank.model.scaling.functions.block_division import Column
 from wavetank.model.scaling.functions.process_functions import NoFunctionError, NoNameError
-from wavetank.model.scaling.functions.rank_functions import RankFunction, fit_column
+from wavetank.model.scaling.functions.rank_functions import Column, RankFunction, fit_column
 from wavetank.model.scaling.rank_group import Found, Group, NumberInName
 
 

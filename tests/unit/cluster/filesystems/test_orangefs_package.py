@@ -13,8 +13,8 @@ import pytest
 
 from waiting import HANG_S
 from wavetank.cluster.filesystems.base import Site, needs_by_node
-from wavetank.cluster.filesystems.orangefs import driver, package
-from wavetank.cluster.filesystems.orangefs.package import INSTALL, REMOVE
+from wavetank.cluster.filesystems.orangefs import driver
+from wavetank.cluster.filesystems.orangefs.driver import INSTALL, REMOVE
 from wavetank.cluster.host import Finished
 from wavetank.cluster.spec import ClusterSpec
 
@@ -148,6 +148,6 @@ def test_a_debian_package_is_installed_where_it_is_missing_and_only_then_removed
 
 def test_without_a_package_nothing_is_brought() -> None:
     host = Host("c1")
-    package.bring(host, spec(), "/run/state")  # type: ignore[arg-type]
-    package.remove(host, spec(), "/run/state")  # type: ignore[arg-type]
+    driver.bring_package(host, spec(), "/run/state")  # type: ignore[arg-type]
+    driver.remove_package(host, spec(), "/run/state")  # type: ignore[arg-type]
     assert host.did == []

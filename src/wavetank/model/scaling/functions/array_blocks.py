@@ -13,7 +13,6 @@ from math import gcd, prod
 
 import numpy as np
 
-from wavetank.model.scaling.functions.block_division import Division, agreed, divisions, rule_text
 from wavetank.model.scaling.functions.nested_strides import (
     Boxes,
     Pieces,
@@ -30,7 +29,14 @@ from wavetank.model.scaling.functions.process_functions import (
     values_text,
     whole_at,
 )
-from wavetank.model.scaling.functions.rank_functions import At, balanced
+from wavetank.model.scaling.functions.rank_functions import (
+    At,
+    Division,
+    agreed,
+    balanced,
+    divisions,
+    rule_text,
+)
 from wavetank.trace.schema import Int64Array
 
 NAMES = ("x", "y", "z", "w", "v")

@@ -14,7 +14,6 @@ from functools import lru_cache
 from itertools import accumulate
 
 from wavetank.model.scaling.functions.array_blocks import ByCount, Ranks, array_ways
-from wavetank.model.scaling.functions.block_division import Column
 from wavetank.model.scaling.functions.nested_strides import (
     Nest,
     Pieces,
@@ -23,7 +22,13 @@ from wavetank.model.scaling.functions.nested_strides import (
     unnested,
 )
 from wavetank.model.scaling.functions.process_functions import NoFunctionError
-from wavetank.model.scaling.functions.rank_functions import At, Feature, RankFunction, fit_column
+from wavetank.model.scaling.functions.rank_functions import (
+    At,
+    Column,
+    Feature,
+    RankFunction,
+    fit_column,
+)
 
 
 def fit_pieces(by_count: ByCount, ranks: Ranks, joins: bool) -> PiecesFunction:
