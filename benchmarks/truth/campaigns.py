@@ -30,7 +30,7 @@ def instance(disk_mb: int) -> dict[str, Any]:
     return {
         "name": "truth",
         "vcpus": 2,
-        "memory": "512 MiB",
+        "memory": "1 GiB",  # MooseFS's master and a chunk server need 672 MiB
         "network": "1 Gbit/s",
         "disk_read": f"{disk_mb} MB/s",
         "disk_write": f"{disk_mb} MB/s",
