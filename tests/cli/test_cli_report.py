@@ -84,7 +84,7 @@ def test_a_damaged_model_leaves_no_folder_behind(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("report_format", "start"),
-    [("markdown", "# abyss-study"), ("csv", "# ABYSS-P: By I/O time"), ("json", "{")],
+    [("markdown", "# ABYSS-P: abyss.trace"), ("csv", "# ABYSS-P: By I/O time"), ("json", "{")],
 )
 def test_other_formats_go_to_standard_output_when_asked(folder, report_format, start) -> None:
     result = run("report", folder, "--format", report_format, "-o", "-")

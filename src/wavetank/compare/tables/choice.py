@@ -21,10 +21,10 @@ class _Placed:
     place: Place
     c: Configuration
     several: bool  # mappings
-    baseline: str | None  # configuration that the verdict compares with
+    baseline: Configuration | None  # that the verdict compares with
 
     def is_baseline(self) -> bool:
-        return self.c.id == self.baseline
+        return self.baseline is not None and self.c.id == self.baseline.id
 
 
 def _configuration(item: _Placed) -> Cell:
@@ -43,13 +43,14 @@ def _io_time(item: _Placed) -> Cell:
 
 
 def _against(item: _Placed) -> Cell:
-    against = item.c.against
-    if against is None:
-        return Cell("baseline" if item.c.cluster == item.comparison.baseline else DASH, None)
-    if against.told_apart and against.times_as_fast is not None:
-        times = against.times_as_fast.median
-        return Cell(f"{times:.2f} x", times)
-    return Cell("tied", None)
+    """I/O time of the configuration that the verdict compares with, over that of this one."""
+    if item.baseline is None or item.is_baseline():
+        return Cell(DASH if item.baseline is None else "baseline", None)
+    run, time_s = item.c.run, item.c.io_time_s.median
+    if run is None or not run.told_apart or not time_s:
+        return Cell("tied", None)
+    times = item.baseline.io_time_s.median / time_s
+    return Cell(f"{times:.2f} x", times)
 
 
 def _saved(item: _Placed) -> Cell:
@@ -105,7 +106,7 @@ def choice_table(comparison: Comparison, ranking: Ranking, most: int | None = No
     """
     by_id = {each.id: each for each in comparison.configurations}
     verdict = comparison.verdict_of(ranking.application)
-    baseline = None if verdict is None else verdict.baseline
+    baseline = None if verdict is None or verdict.baseline is None else by_id[verdict.baseline]
     members = [by_id[place.configuration] for place in ranking.places]
     several = len({each.mapping for each in members}) > 1
     items = [
