@@ -74,3 +74,13 @@ def test_a_page_needs_nothing_else(tmp_path: Path) -> None:
 def test_old_names_tell_the_new_one(old: str) -> None:
     found = run(old, "m.json")
     assert found.exit_code == 2 and f"wavetank {OLD_NAMES[old]}" in found.stderr
+
+
+def test_a_trace_has_a_summary_as_the_log_that_it_is_made_from(tmp_path: Path) -> None:
+    log = DARSHAN / "bt.W.4.mpi_io_full.darshan"
+    trace = tmp_path / "run.trace"
+    assert CliRunner().invoke(cli, ["convert", str(log), "-o", str(trace)]).exit_code == 0
+    of_log = CliRunner().invoke(cli, ["summary", str(log)]).stdout.splitlines()
+    of_trace = CliRunner().invoke(cli, ["summary", str(trace)])
+    assert of_trace.exit_code == 0, of_trace.output
+    assert of_trace.stdout.splitlines()[:5] == of_log[:5]

@@ -24,7 +24,7 @@ def print_document(path: Path, output_format: str) -> None:
     Raises:
         DocumentError: it is neither.
     """
-    if path.is_dir() or is_log(path):
+    if is_log(path):
         _print_log(path, output_format)
         return
     kind = kind_of_document(path)
@@ -46,12 +46,14 @@ def print_document(path: Path, output_format: str) -> None:
 
 
 def is_log(path: Path) -> bool:
-    """Whether this is a log of a tool that traces are imported from."""
+    """Whether this is a trace, or a log of a tool that traces are imported from."""
     from wavetank.errors import TraceError
     from wavetank.trace.open import kind_of
 
     if path.exists() and not path.is_file() and not path.is_dir():
         kind_of(path)  # refuses a pipe, which can be read only once
+    if path.is_dir():
+        return True  # the reader of traces says what it lacks
     try:
         with path.open("rb") as stream:
             if stream.read(64).lstrip().startswith(b"{"):
