@@ -97,6 +97,7 @@ def library() -> ctypes.CDLL:
     found = ctypes.CDLL(str(path))
     at, number = ctypes.c_void_p, ctypes.c_int64
     for name, result, arguments in (
+        ("wt_join_singles", at, [at, at]),
         ("wt_cuts", at, [at, at]),
         ("wt_runs", at, [at, at, at]),
         ("wt_fold_orders", None, [at, at, at]),

@@ -25,6 +25,7 @@ from wavetank.model.events.process_order import ProcessEvent, process_events
 from wavetank.model.events.program_name import program_name
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows, prepare
+from wavetank.model.events.single_rows import join_singles
 from wavetank.model.events.validation import in_order, mended
 from wavetank.model.metadata.phases import directories_of, metadata_phases
 from wavetank.model.phases.activity import Activity
@@ -146,6 +147,8 @@ def _mended(trace: Trace, rules: Rules) -> _Mended:
     of_mpi = set() if Level.MPIIO in _levels(rules) else files_of_mpi(table)
     idle = find_idle(table)
     events = process_events(trace.ranks)
+    if not events:
+        table = join_singles(table, rules)
     trace = replace(trace, folds=table)
     return _Mended(trace, families, of_mpi, idle, events, (*mends, *names))
 
