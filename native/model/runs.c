@@ -1,7 +1,9 @@
-/* The longest runs of each member of each piece, from left to right: a form that does not depend on how rows were folded.
+/* The longest runs of each member of each piece, from left to right: a form that does not depend on how rows
+ * were folded.
  *
- * Of a contracted loop (layout: wavetank.model.events.loop_layout) the repetitions that are left out are gone through as if they lay
- * there; where all of the one before them is in one run that goes on behind them, they are in it as well. */
+ * Of a contracted loop (layout: wavetank.model.events.loop_layout) the repetitions that are left out are gone
+ * through as if they lay there; where all of the one before them is in one run that goes on behind them, they
+ * are in it as well. */
 #include "columns.h"
 
 #include <stdbool.h>
@@ -9,13 +11,15 @@
 
 enum { BEFORE = 1, BEHIND = 2, UNKNOWN = -1 };
 
-struct accesses { /* operations [low, low + n) of rows `index`, in the order of members; low NULL: whole rows */
+struct accesses { /* operations [low, low + n) of rows `index`, in the order of members; low NULL: whole rows
+                   */
     i64 n_members;
     const i64 *first; /* of each member the first of these, and the end */
     const i64 *index, *low, *n;
     struct column count, size, moved, offset, disp;
     struct around around;
-    struct column edge; /* BEFORE: in the last repetition before those that are left out, BEHIND: in the first one behind */
+    struct column edge; /* BEFORE: in the last repetition before those that are left out, BEHIND: in the first
+                           one behind */
 };
 struct run { /* `count` operations of `size` bytes, `disp` apart */
     i64 count, size, moved, offset, disp;
@@ -33,17 +37,21 @@ static struct run row_at(i64 k) {
     const struct accesses *a = out.in;
     i64 i = a->index[k], count = get(&a->count, i), size = get(&a->size, i), moved = get(&a->moved, i);
     i64 low = a->low ? a->low[k] : 0, n = a->low ? a->n[k] : count, offset = get(&a->offset, i);
-    if (n < count) moved = n * size + (low + n == count ? moved - count * size : 0);
-    if (offset == UNKNOWN) return (struct run){n, size, moved, UNKNOWN, 0};
+    if (n < count)
+        moved = n * size + (low + n == count ? moved - count * size : 0);
+    if (offset == UNKNOWN)
+        return (struct run){n, size, moved, UNKNOWN, 0};
     i64 disp = get(&a->disp, i);
     return (struct run){n, size, moved, offset + low * disp, n > 1 ? disp : 0};
 }
 
 /* Whether an operation `step` bytes behind the last one belongs to its run. */
 static bool goes_on(const struct run *row, i64 step) {
-    if (out.n == out.begin) return false;
+    if (out.n == out.begin)
+        return false;
     const struct run *run = &out.runs[out.n - 1];
-    return run->moved == run->count * run->size && run->size == row->size && (run->count == 1 || step == run->disp);
+    return run->moved == run->count * run->size && run->size == row->size &&
+           (run->count == 1 || step == run->disp);
 }
 
 static void take(const struct run *row) {
@@ -51,11 +59,12 @@ static void take(const struct run *row) {
         i64 left = row->count - done, taken = left, step = done ? row->disp : row->offset - out.last;
         if (!goes_on(row, step)) {
             out.runs = grown(out.runs, out.n, &out.room, sizeof *out.runs, out.failed);
-            out.runs[out.n++] = (struct run){left, row->size, row->moved - done * row->size, row->offset + done * row->disp,
-                                             left > 1 ? row->disp : 0};
+            out.runs[out.n++] = (struct run){left, row->size, row->moved - done * row->size,
+                                             row->offset + done * row->disp, left > 1 ? row->disp : 0};
         } else {
             struct run *run = &out.runs[out.n - 1];
-            if (run->count == 1) run->disp = step;
+            if (run->count == 1)
+                run->disp = step;
             taken = row->disp == run->disp || left == 1 ? left : 1;
             run->count += taken;
             run->moved += taken == left ? row->moved - done * row->size : taken * row->size;
@@ -84,7 +93,8 @@ static void take_left_out(i64 from, i64 to, i64 times, bool in_one_run, const st
     for (i64 t = 1; t <= times; t++) {
         for (i64 k = from; k < to; k++) {
             struct run row = row_at(k);
-            if (row.offset != UNKNOWN) row.offset += t * get(&a->around.step, a->index[k]);
+            if (row.offset != UNKNOWN)
+                row.offset += t * get(&a->around.step, a->index[k]);
             take(&row);
         }
     }
@@ -111,7 +121,8 @@ static void member(i64 i, i64 z) {
     }
 }
 
-/* The runs of all members; *n of them, -1 without memory; first_run[m] the first one of each and the end. To be freed by wt_free. */
+/* The runs of all members; *n of them, -1 without memory; first_run[m] the first one of each and the end. To
+ * be freed by wt_free. */
 WT_EXPORT struct run *wt_runs(const struct accesses *a, i64 *first_run, i64 *n) {
     memset(&out, 0, sizeof out);
     out.in = a;

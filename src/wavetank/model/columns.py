@@ -99,6 +99,7 @@ def library() -> ctypes.CDLL:
     for name, result, arguments in (
         ("wt_join_singles", at, [at, at]),
         ("wt_cuts", at, [at, at]),
+        ("wt_sums", at, [at, at]),
         ("wt_runs", at, [at, at, at]),
         ("wt_fold_orders", None, [at, at, at]),
         ("wt_numbered", number, [at, number, number, at]),

@@ -180,26 +180,32 @@ def _split(table: FoldTable, around: Around, rules: Rules) -> tuple[FoldTable, A
     Communication or a pause lies between a row's operations, or calls that move nothing are at several places. The last operation moved
     nothing (the end of a file). The first seek may move the pointer, and the others not.
     """
-    count, op, moved = table.count, table.op, table.moved
-    many = count > 1
-    if not many.any():
+    some = np.flatnonzero(table.count > 1)
+    if not len(some):
         return table, around
+    count, op, moved = table.count[some], table.op[some], table.moved[some]
     level, data = LEVEL[op], MOVES_DATA[op] & (moved > 0)
     separating = chosen(rules.split_at_communication)[level]
-    talks = separating & (table.tick_step > (level == Level.MPIIO))
-    singles = many & np.where(data, talks, table.disp != 0)
+    talks = separating & (table.tick_step[some] > (level == Level.MPIIO))
+    singles = np.where(data, talks, table.disp[some] != 0)
     if rules.shortest_gap_s is not None:
-        timed = (table.start_ns != UNKNOWN) & (table.end_ns != UNKNOWN)
-        idle = table.end_ns - table.start_ns - table.busy_ns
-        singles |= many & timed & (idle >= rules.shortest_gap_s * 1e9 * (count - 1))
-    last = many & data & (table.error == 0) & (table.size > 0) & ~singles
-    last &= moved == (count - 1) * table.size
-    first = many & SEEKS[op] & ~singles
-    n = np.where(singles, count, 1 + last + first)
-    if (n == 1).all():
+        start, end = table.start_ns[some], table.end_ns[some]
+        timed = (start != UNKNOWN) & (end != UNKNOWN)
+        idle = end - start - table.busy_ns[some]
+        singles |= timed & (idle >= rules.shortest_gap_s * 1e9 * (count - 1))
+    size = table.size[some]
+    last_of = data & (table.error[some] == 0) & (size > 0) & ~singles
+    last_of &= moved == (count - 1) * size
+    into = np.where(singles, count, 1 + last_of + (SEEKS[op] & ~singles))
+    if (into == 1).all():
         return table, around
+    n = np.ones(len(table), dtype=np.int64)
+    n[some] = into
+    count = table.count
+    singly, last = np.zeros(len(table), dtype=bool), np.zeros(len(table), dtype=bool)
+    singly[some], last[some] = singles, last_of
     index, within = spread(n)
-    one, at_last = singles[index], last[index]
+    one, at_last = singly[index], last[index]
     edge = np.where(at_last, count[index] - 1, 1)  # where a row is parted in two
     low = np.where(one, within, np.where(within == 0, 0, edge))
     high = np.where(one, within + 1, np.where((within == 0) & (n[index] > 1), edge, count[index]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from wavetank.model.columns import different
+from wavetank.model.columns import different, starts
 from wavetank.model.events.codes import LEVEL
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.events.rows import Rows
@@ -29,6 +29,7 @@ def own_levels(rows: Rows, levels: tuple[int, ...], by_time: bool) -> dict[int, 
     for file, level in found.items():
         own[file] = level
     index = np.flatnonzero(own[table.file] == rows.level)
+    index = index[starts(table.rank[index], table.file[index])]
     keys: list[Int32Array | Int64Array] = [table.rank[index], table.seq[index], table.tick[index]]
     if by_time:
         keys.append(rows.launched(table.rank[index], table.start_ns[index]))

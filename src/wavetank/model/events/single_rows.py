@@ -13,6 +13,7 @@ import numpy as np
 from wavetank.model.columns import Column, Numbers, chosen, from_c, library, pointer
 from wavetank.model.events.codes import LEVEL, MOVES_DATA, OPENS
 from wavetank.model.events.loop_layout import take
+from wavetank.model.events.mpi_calls import inside_calls
 from wavetank.model.rules import Rules
 from wavetank.trace.schema import UNKNOWN, FoldTable, Int64Array, Level
 
@@ -43,7 +44,10 @@ def join_singles(table: FoldTable, rules: Rules) -> FoldTable:
 
 
 def _below_mpi(table: FoldTable) -> Numbers | None:
-    """Data operations that the MPI library made, which no program holds; None where there are none or opens say whose each is."""
+    """Data operations that were made in MPI-IO calls on files of MPI-IO, which no program holds; None where there are none.
+
+    None, too, where opens say whose each is.
+    """
     level = LEVEL[table.op]
     is_mpi = level == Level.MPIIO
     if not is_mpi.any() or is_mpi.all():
@@ -53,7 +57,9 @@ def _below_mpi(table: FoldTable) -> Numbers | None:
     below = of_mpi[table.file] & (level == Level.POSIX)
     if not below.any() or OPENS[table.op[below]].any():
         return None
-    return (below & MOVES_DATA[table.op]).astype(np.uint8)
+    below &= MOVES_DATA[table.op] & (inside_calls(table) >= 0)
+    classes: Numbers = below.astype(np.uint8)
+    return classes
 
 
 def _lie_in_calls(joined: FoldTable, table: FoldTable) -> bool:

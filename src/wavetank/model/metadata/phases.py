@@ -76,15 +76,16 @@ def metadata_phases(
 
 def _beside_data(activity: Activity) -> Int64Array:
     """Rows of calls that move no data, on files whose data the rank does not move; of two names the new one."""
-    rows, data = activity.rows, activity.data
-    table = rows.table
-    own = activity.is_own(table.file, rows.level)
-    own &= (table.file >= 0) & (rows.kind != RowKind.DATA) & (rows.kind != RowKind.IGNORED)
-    own &= ~arguments.is_old_of_two_names(table) & (rows.kind != RowKind.SYNC_RANKS)
+    rows, table = activity.rows, activity.rows.table
+    moves = (rows.kind == RowKind.DATA) | (rows.kind == RowKind.IGNORED)
+    some = np.flatnonzero(~moves & (rows.kind != RowKind.SYNC_RANKS) & (table.file >= 0))
+    own = activity.is_own(table.file[some], rows.level[some])
+    some = some[own & ~arguments.is_old_of_two_names(table)[some]]
     n_files = int(table.file.max(initial=0)) + 1
-    mine = table.rank.astype(np.int64) * n_files + table.file
-    moved = different(mine[data.row])
-    return np.flatnonzero(own & ~np.isin(mine, moved))
+    parts = activity.parts
+    moved = different(parts.rank * n_files + parts.file)
+    mine = table.rank[some].astype(np.int64) * n_files + table.file[some]
+    return some[~np.isin(mine, moved)]
 
 
 def _labels(activity: Activity, index: Int64Array, directories: Collection[int]) -> Int64Array:

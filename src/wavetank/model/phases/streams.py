@@ -43,11 +43,13 @@ class Streams:
         row: index into the rows.
         stream: number of the row's stream, ascending.
         first_op: operations before the row, as the rows are laid out.
+        in_order: ``row`` by level, file, rank and time alone.
     """
 
     row: Int64Array
     stream: Int64Array
     first_op: Int64Array
+    in_order: Int64Array
 
     def __len__(self) -> int:
         return len(self.row)
@@ -85,7 +87,10 @@ class Parts:
 
     def of_rows(self, streams: Streams) -> Int64Array:
         """The part that the first operation of each row of the streams is of."""
-        return np.searchsorted(self.low, streams.first_op, side="right") - 1
+        n = len(streams)
+        inner = self.low > streams.first_op[self.first_row]
+        begun = np.bincount(self.first_row + inner, minlength=n + 1)[:n]
+        return np.cumsum(begun) - 1
 
 
 def find_parts(
@@ -109,7 +114,7 @@ def find_parts(
     if order is not None:
         index, key = index[order], key[order]
     cut = _boundaries(rows, index, key, rules)
-    pieces = _cut(rows, index, cut.astype(np.uint8), rules, families)
+    pieces, in_order = _cut(rows, index, cut.astype(np.uint8), rules, families), index
     low, high, period, irregular, first_row = pieces
     apart = irregular > 0
     if len(families):
@@ -118,7 +123,7 @@ def find_parts(
         index, cut_again = _by_call(rows, index, cut, pieces[:, apart])
         key = np.cumsum(cut_again > 0)
         low, high, period, irregular, first_row = _cut(rows, index, cut_again, rules, families)
-    streams = Streams(index, key, edges_of(table.count[index])[:-1])
+    streams = Streams(index, key, edges_of(table.count[index])[:-1], in_order)
     last_row = streams.at(high - 1)
     left_out = LeftOut(rows.around, index, streams.first_op, stream=key)
     n_rep = (left_out.true(high) - left_out.true(low)) // period

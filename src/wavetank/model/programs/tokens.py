@@ -11,7 +11,7 @@ from enum import IntEnum, auto
 
 import numpy as np
 
-from wavetank.model.columns import numbered, spread, starts, sums
+from wavetank.model.columns import Numbers, numbered, spread, starts, sums
 from wavetank.model.events.process_order import ProcessEvent, event_places
 from wavetank.model.events.row_kinds import RowKind
 from wavetank.model.phases.activity import Activity
@@ -57,11 +57,11 @@ class Tokens:
         null_gap: null seeks among these.
     """
 
-    rank: Int64Array
-    kind: Int64Array
+    rank: Numbers
+    kind: Numbers
     what: Int64Array
-    file: Int64Array
-    slot: Int64Array
+    file: Numbers
+    slot: Numbers
     n: Int64Array
     null_seeks: Int64Array
     row: Int64Array
@@ -91,34 +91,44 @@ def tokens_of(
     rows, data, parts = activity.rows, activity.data, activity.parts
     table = rows.table
     index = np.flatnonzero(keep)
-    kind = rows.kind[index].astype(np.int64)
-    is_data = kind == RowKind.DATA
-    first_op = np.full(len(table), -1, dtype=np.int64)
-    first_op[data.row] = data.first_op
-    low, count = first_op[index], table.count[index]
-    begin = np.where(is_data, np.searchsorted(parts.low, low, side="right") - 1, 0)
-    end = np.where(is_data, np.searchsorted(parts.low, low + count - 1, side="right") - 1, 0)
-    of, piece = spread(end - begin + 1)
-    index, kind, is_data, low, count = index[of], kind[of], is_data[of], low[of], count[of]
-    n, what = count, file_step[index]
-    if len(parts):
-        part = begin[of] + piece
-        inside = np.minimum(low + count, parts.high[part]) - np.maximum(low, parts.low[part])
-        n = np.where(is_data, inside, count)
-        what = np.where(is_data, of_part[part], what)
+    what = file_step.copy()
+    at, part = data.row, parts.of_rows(data)
+    if len(at):
+        what[at] = of_part[part]
+    n, piece = table.count[index], None
+    inner = parts.low > data.first_op[parts.first_row]  # parts that begin inside a row
+    if inner.any():
+        pieces = np.ones(len(table), dtype=np.int64)
+        np.add.at(pieces, at[parts.first_row[inner]], 1)
+        first_part, low = np.zeros(len(table), dtype=np.int64), np.zeros(len(table), dtype=np.int64)
+        first_part[at], low[at] = part, data.first_op
+        of, piece = spread(pieces[index])
+        index = index[of]
+        n, what_of = table.count[index], what[index]
+        some = np.flatnonzero(pieces[index] > 1)
+        row = index[some]
+        each = first_part[row] + piece[some]
+        end = np.minimum(low[row] + n[some], parts.high[each])
+        n[some] = end - np.maximum(low[row], parts.low[each])
+        what_of[some] = of_part[each]
+    else:
+        what_of = what[index]
+    kind = rows.kind[index]
     given = table.details.communicator[table.given[index]]
     zero = np.broadcast_to(np.int64(0), len(index))
     return Tokens(
-        rank=table.rank[index].astype(np.int64),
+        rank=table.rank[index],
         kind=kind,
-        what=np.where(kind == RowKind.SYNC_RANKS, given, what),
-        file=table.file[index].astype(np.int64),
-        slot=rows.slot[index].astype(np.int64),
+        what=np.where(kind == RowKind.SYNC_RANKS, given, what_of),
+        file=table.file[index],
+        slot=rows.slot[index],
         n=n,
         null_seeks=zero,
         row=index,
         loop=rows.around.loop[index],
-        gap=np.where(piece == 0, rows.around.gap[index], 0) if rows.around.contracts else zero,
+        gap=rows.around.gap[index]
+        if piece is None
+        else np.where(piece == 0, rows.around.gap[index], 0),
         null_gap=zero,
     )
 
@@ -228,13 +238,14 @@ def joined(tokens: Tokens) -> tuple[Tokens, Int64Array]:
         return tokens, tokens.n
     start = starts(tokens.rank, tokens.kind, tokens.what)
     first = tokens.take(start)
+    columns = {name: getattr(tokens, name) for name in ("n", "null_seeks", "null_gap", "gap")}
     summed = {
-        name: np.add.reduceat(getattr(tokens, name), start)
-        for name in ("n", "null_seeks", "null_gap", "gap")
+        name: column[start] if column.strides == (0,) else np.add.reduceat(column, start)
+        for name, column in columns.items()
     }
     found = replace(first, **summed)
     left_out = np.zeros(len(start), dtype=np.int64)
-    at = np.flatnonzero(tokens.gap)
+    at = start[:0] if tokens.gap.strides == (0,) else np.flatnonzero(tokens.gap)
     if not len(at):
         return found, left_out
     token = np.repeat(np.arange(len(start)), np.diff(start, append=n))

@@ -13,28 +13,20 @@ from typing import Literal
 
 import numpy as np
 
-from wavetank.model.columns import different, distinct, sums
+from wavetank.model.columns import different, starts, sums
 from wavetank.model.document.access_runs import RunArrays
 from wavetank.model.document.file import FileName, ModelFile
 from wavetank.model.document.file_members import Members, Visits
 from wavetank.model.document.offsets import ViewPositions, is_contiguous
 from wavetank.model.document.phase import Phase, Series, writes
 from wavetank.model.events.file_families import Family
-from wavetank.model.events.row_kinds import BESIDE_MPI
-from wavetank.model.events.rows import Rows
 from wavetank.model.phases.activity import Activity
-from wavetank.model.phases.streams import Streams
-from wavetank.model.summary.sequentiality import darshan_counts
-from wavetank.trace.ops import codes_where
+from wavetank.model.summary.stream_sums import StreamSums, stream_sums
 from wavetank.trace.schema import (
-    LEVEL_NAMES,
-    UNKNOWN,
     BoolArray,
     FileView,
     FoldTable,
     Int64Array,
-    Level,
-    OpKind,
     Trace,
     TracedFile,
 )
@@ -52,20 +44,20 @@ def make_files(
     directories: Collection[int] = (),
 ) -> tuple[ModelFile, ...]:
     """One record for each file, in the order of their numbers; ``directories`` of the trace's files are such."""
-    data, rows, traced, views = activity.data, activity.rows, trace.files, trace.views
-    table, n_files = rows.table, len(traced)
-    reads = codes_where(lambda op: op.kind == OpKind.READ)
-    counted, *counts = darshan_counts(rows, data, reads)
-    sequential, consecutive = (_by_level_and_file(rows, counted, n, n_files) for n in counts)
-    own = activity.is_own(table.file[data.row], rows.level[data.row])
+    traced, views, n_files = trace.files, trace.views, len(trace.files)
+    all_sums = stream_sums(activity.rows, activity.data)
+    own = activity.is_own(all_sums.file, all_sums.level)
     # Below a file view that the trace does not hold, the POSIX level alone knows how far it reaches.
-    highest = _highest_offsets(rows, data, views, own, n_files)
-    mine = data.row[own]
-    unknown = set(different(table.file[mine[table.offset[mine] == UNKNOWN]]).tolist())
-    is_read = reads[table.op[mine]]
-    n_operations = np.bincount(table.file[mine], weights=rows.n[mine], minlength=n_files)
-    has_read = np.bincount(table.file[mine[is_read]], minlength=n_files) > 0
-    has_write = np.bincount(table.file[mine[~is_read]], minlength=n_files) > 0
+    highest = _highest_offsets(activity, all_sums, views, own, n_files)
+
+    def of_files(column: Int64Array) -> Int64Array:
+        """A sum of each file, of the application's own operations."""
+        return sums(column[own], all_sums.file[own], n_files)
+
+    sequential, consecutive = of_files(all_sums.sequential), of_files(all_sums.consecutive)
+    unknown = of_files(all_sums.unknown) > 0
+    n_reads, n_writes = of_files(all_sums.reads), of_files(all_sums.writes)
+    n_operations, has_read, has_write = n_reads + n_writes, n_reads > 0, n_writes > 0
     users = _users(activity)
     by_file: dict[int, list[Phase]] = defaultdict(list)
     for phase in phases:
@@ -73,7 +65,6 @@ def make_files(
     steps = {number: one.offset_step for one in series for number in one.ph_ids}
     numbers = list(activity.file_ids)
     files = [traced[file] for file in numbers]
-    names = [LEVEL_NAMES[activity.own_level[file]] for file in numbers]
     own_phases = [
         [phase for phase in by_file[file_id] if not phase.by_library]
         for file_id in activity.file_ids.values()
@@ -104,15 +95,9 @@ def make_files(
         ],
         file_accesstype=["shared" if n > 1 else "unique" for n in n_users],
         file_nphase=[len(own) for own in own_phases],
-        n_operations=n_operations[numbers].astype(np.int64).tolist(),
-        n_sequential=[
-            None if file in unknown else sequential[name][file]
-            for file, name in zip(numbers, names, strict=True)
-        ],
-        n_consecutive=[
-            None if file in unknown else consecutive[name][file]
-            for file, name in zip(numbers, names, strict=True)
-        ],
+        n_operations=n_operations[numbers].tolist(),
+        n_sequential=_told(sequential[numbers], ~unknown[numbers]),
+        n_consecutive=_told(consecutive[numbers], ~unknown[numbers]),
         file_system=[file.file_system for file in files],
         directory=[file in directories for file in numbers],
         members=[None] * len(files),
@@ -169,10 +154,11 @@ def _users(activity: Activity) -> dict[int, set[int]]:
     """Ranks that open or otherwise touch each file themselves; probing calls that fail do not count."""
     rows, table = activity.rows, activity.rows.table
     some = (table.file >= 0) & (table.error == 0) & activity.is_own(table.file, rows.level)
-    n_ranks = int(table.rank.max(initial=0)) + 1
+    file, rank = table.file[some], table.rank[some]
+    at = starts(file, rank)
     users: dict[int, set[int]] = defaultdict(set)
-    for pair in different(table.file[some].astype(np.int64) * n_ranks + table.rank[some]).tolist():
-        users[pair // n_ranks].add(pair % n_ranks)
+    for one, of_rank in zip(file[at].tolist(), rank[at].tolist(), strict=True):
+        users[one].add(of_rank)
     return users
 
 
@@ -208,59 +194,38 @@ def _directions(names: tuple[str, ...]) -> Set[str]:
 # --- sums and maxima by file ----------------------------------------------------------------------
 
 
-def _by_level_and_file(
-    rows: Rows, index: Int64Array, values: Int64Array, n_files: int
-) -> dict[str, list[int]]:
-    """Sums of a number of each of some rows."""
-    found = {}
-    for name, level in (("posix", Level.POSIX), ("mpiio", Level.MPIIO)):
-        at = rows.level[index] == level
-        if level == Level.MPIIO:
-            at |= rows.level[index] == BESIDE_MPI
-        found[name] = sums(values[at], rows.table.file[index[at]], n_files).tolist()
-    return found
+def _told(values: Int64Array, known: BoolArray) -> list[int | None]:
+    return [
+        value if tells else None
+        for value, tells in zip(values.tolist(), known.tolist(), strict=True)
+    ]
 
 
 def _highest_offsets(
-    rows: Rows,
-    data: Streams,
-    views: Sequence[FileView],
-    own: BoolArray,
-    n_files: int,
+    activity: Activity, of: StreamSums, views: Sequence[FileView], own: BoolArray, n_files: int
 ) -> list[int | None]:
     """Highest offset touched + 1 of each file, bytes; None where offsets are unknown at its level and below it."""
     highest: list[int | None] = [0] * n_files
-    table = rows.table
-    known, of_row = table.offset[data.row] != UNKNOWN, table.file[data.row]
-    told_below = set(different(of_row[known & ~own]).tolist())
-    for file in different(of_row[own & ~known]).tolist():
+    told_below = set(of.file[(of.known > 0) & ~own].tolist())
+    for file in different(of.file[own & (of.unknown > 0)]).tolist():
         highest[file] = 0 if file in told_below else None
-    index = data.row[known]
-    # The end of a row in its view (or in the file, where it has none).
-    in_view = table.view[index] != UNKNOWN
-    offset = np.where(in_view, table.view_offset[index], table.offset[index])
-    disp = np.where(in_view, table.view_disp[index], table.disp[index])
-    count, size, moved = table.count[index], table.size[index], table.moved[index]
-    # Only the last operation of a row may be short, so that the one before it may reach further.
-    last = offset + (count - 1) * disp
-    end = np.maximum(last + moved - (count - 1) * size, offset + np.where(count > 1, size, moved))
-    end = np.maximum(end, np.where(count > 1, last - disp + size, end))
-    pairs = table.file[index].astype(np.int64) * (len(views) + 1) + table.view[index] + 1
-    values, inverse = distinct(pairs)
-    ends = np.zeros(len(values), dtype=np.int64)
-    np.maximum.at(ends, inverse, end)
-    for number, (pair, top) in enumerate(zip(values.tolist(), ends.tolist(), strict=True)):
-        file, view = divmod(pair, len(views) + 1)
+    ends: dict[tuple[int, int], int] = {}
+    some = of.known > 0
+    columns = (column[some].tolist() for column in (of.file, of.view, of.end))
+    for file, view, end in zip(*columns, strict=True):
+        ends[file, view] = max(end, ends.get((file, view), 0))
+    for (file, view), top in ends.items():
         if (so_far := highest[file]) is None:
             continue
-        if view:
-            positions = ViewPositions(views[view - 1])
+        end = top
+        if view >= 0:
+            positions = ViewPositions(views[view])
+            end = positions.end(top - 1, top)
             if positions.tiles_reached_over:
-                some = index[inverse == number].tolist()
-                top = max([_end_in_view(table, row, positions) for row in some])  # noqa: PLW2901
-            else:
-                top = positions.end(top - 1, top)  # noqa: PLW2901
-        highest[file] = max(so_far, top)
+                table, row = activity.rows.table, activity.data.row
+                rows = row[(table.file[row] == file) & (table.view[row] == view)]
+                end = max([_end_in_view(table, one, positions) for one in rows.tolist()])
+        highest[file] = max(so_far, end)
     return highest
 
 
