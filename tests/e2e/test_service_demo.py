@@ -80,7 +80,7 @@ def test_the_demo_of_the_service_shows_two_tenants_apart_and_leaves_nothing(
     assert demo.returncode == 0, told
     # Two tenants look at the other's two spaces each.
     assert len(re.findall(r"^refused: ", told, re.MULTILINE)) == 4
-    exports = re.findall(r"UTC (\w+): ready: (\S+):(/sp-\w+)$", told, re.MULTILINE)
+    exports = re.findall(r"UTC (\w+): ready: nfs://(\S+):\d+(/sp-\w+)$", told, re.MULTILINE)
     assert [mode for mode, _, _ in exports] == ["dedicated", "dedicated", "shared", "shared"]
     servers = [address for _, address, _ in exports]
     assert (servers[2], len(set(servers))) == (servers[3], 3)
