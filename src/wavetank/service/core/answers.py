@@ -9,6 +9,7 @@ from pydantic import Field
 from wavetank.document import Record
 from wavetank.service.core.own_servers import Stock
 from wavetank.service.core.records import (
+    Asked,
     AuditRow,
     Device,
     Event,
@@ -96,7 +97,7 @@ class Tenants(Record):
     tenants: tuple[TenantAnswer, ...]
 
 
-class TokenRequest(Record):
+class TokenRequest(Asked):
     """What a new token is to be."""
 
     lifetime_s: float | None = Field(
@@ -126,14 +127,14 @@ class Revoked(Record):
     n: int
 
 
-class ServerSetting(Record):
+class ServerSetting(Asked):
     """What a server gives."""
 
     devices: tuple[Device, ...] = Field(min_length=1)
     kinds: tuple[Kind, ...] = Field(min_length=1)
 
 
-class TemplateSetting(Record):
+class TemplateSetting(Asked):
     """What servers of a template are like."""
 
     cluster: dict[str, Any]

@@ -10,7 +10,7 @@ import re
 from datetime import datetime
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import ConfigDict, Field, StringConstraints, field_validator, model_validator
 
 from wavetank.document import Record
 from wavetank.service.core import certificates
@@ -36,7 +36,13 @@ _SUBJECT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,127}")
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
-class Quota(Record):
+class Asked(Record):
+    """The body of a request. It is built at once: FastAPI takes a record that is built at first use for a faulty one, and warns."""
+
+    model_config = ConfigDict(defer_build=False)
+
+
+class Quota(Asked):
     """The most that a tenant may have. None: no limit."""
 
     bytes: Annotated[Size, Field(le=LARGEST_BYTES)] | None = Field(
@@ -201,7 +207,7 @@ class Access(Record):
         return None if text is None else certificates.normal(text)
 
 
-class SpaceRequest(Record):
+class SpaceRequest(Asked):
     """What a tenant asks for."""
 
     name: Name = Field(
@@ -244,7 +250,7 @@ def _twice(access: tuple[Access, ...]) -> str | None:
     return None
 
 
-class AccessList(Record):
+class AccessList(Asked):
     """All rules of a space, in place of those that it had."""
 
     access: tuple[Access, ...]
@@ -256,7 +262,7 @@ class AccessList(Record):
         return self
 
 
-class Resize(Record):
+class Resize(Asked):
     """Another size, other servers, or both; what is None stays."""
 
     size: Annotated[Size, Field(ge=SMALLEST_SPACE_BYTES, le=LARGEST_BYTES)] | None = None
