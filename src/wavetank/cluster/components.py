@@ -82,7 +82,7 @@ Unlimited = BeforeValidator(_or_none)
 class Instance(Record):
     """An instance type: its name, and the limits that a node of it has.
 
-    With provider local, what is left out is as the catalogue has it for the name (instance_limits.py); the defaults
+    With provider local, what is left out is as the catalogue has it for the name (instance_types.py); the defaults
     here are those of a name that it does not have.
     """
 

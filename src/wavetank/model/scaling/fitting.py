@@ -17,7 +17,6 @@ from wavetank.model.document.extrapolation import NotExtrapolated
 from wavetank.model.document.model import Model, own_phases
 from wavetank.model.document.phase import Phase
 from wavetank.model.events.program_name import common_name
-from wavetank.model.scaling.file_families import Families, collapse
 from wavetank.model.scaling.functions.process_functions import (
     Candidates,
     Function,
@@ -26,6 +25,7 @@ from wavetank.model.scaling.functions.process_functions import (
     candidates,
     values_text,
 )
+from wavetank.model.scaling.name_functions import Families, collapse
 from wavetank.model.scaling.rank_group import Grouped
 from wavetank.model.scaling.rank_groups import group_models
 from wavetank.notes import of_kinds

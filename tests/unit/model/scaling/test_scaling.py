@@ -14,9 +14,9 @@ from wavetank.model.comparison.difference import compare_models
 from wavetank.model.document.model import Boundaries, Model
 from wavetank.model.extract import extract_model
 from wavetank.model.scaling.extrapolation import extrapolate
-from wavetank.model.scaling.file_families import name_pattern
 from wavetank.model.scaling.fitting import fit_models
 from wavetank.model.scaling.functions.process_functions import candidates
+from wavetank.model.scaling.name_functions import name_pattern
 from wavetank.notes import note, texts
 from wavetank.trace.schema import FileView, Trace
 
