@@ -35,7 +35,7 @@ def _tables() -> Definitions:
 @click.option("--np", "n_ranks", type=click.IntRange(min=1), help="Must equal the kernel's ranks.")
 @click.option(
     "--launcher", "launcher_name", type=click.Choice(["openmpi", "mpich", "srun", "none"]), default=None,
-    help="Starts the ranks; by default none for one rank without MPI-IO, else openmpi.",
+    help="Starts the ranks; by default none for one rank without MPI-IO, else that of the traced run's MPI where it is installed.",
 )  # fmt: skip
 @click.option(
     "--prepare/--no-prepare", default=True, show_default=True,
@@ -90,6 +90,7 @@ def command(
     from wavetank.kernel.preparation.input_files import prepare_files, remove_files
     from wavetank.kernel.results.result import ReplayRun
     from wavetank.kernel.tables.results import result_tables
+    from wavetank.launchers.family import other_library
     from wavetank.launchers.registry import launcher
     from wavetank.steps import doing, steps
 
@@ -104,6 +105,8 @@ def command(
     starter = launcher(launcher_name or _default_launcher(made, program))
     if program == "replay":
         _require_exact(made, starter, pauses)
+        if (another := other_library(made.mpi_library, starter.mpi_family)) is not None:
+            click.echo(f"note: {another}", err=True)
     flushing = cast(Literal["none", "phase", "end"], flush)
     settings = (("prepared", "yes" if prepare else "no: files as they were found"),)
     options = replace(
@@ -226,4 +229,8 @@ def _default_launcher(kernel: Kernel, program: str) -> str:
 
         return find_ior().family or "openmpi"
     mpi = any(phase.level == "mpiio" for phase in kernel.phases)
-    return "none" if kernel.n_ranks == 1 and not mpi else "openmpi"
+    if kernel.n_ranks == 1 and not mpi:
+        return "none"
+    from wavetank.launchers.registry import launcher_of_library
+
+    return launcher_of_library(kernel.mpi_library).name

@@ -40,6 +40,29 @@ def mpi_family_of(program: Path) -> str | None:
     return found[0] if len(found) == 1 else None
 
 
+def family_of_library(library: str | None) -> str | None:
+    """Family of an MPI library by what it says of itself ("MPICH Version: 4.0.2"); None: none, or another one."""
+    if library is None:
+        return None
+    return next((family for family, title in _TITLES.items() if library.startswith(title)), None)
+
+
+def other_library(library: str | None, family: str | None) -> str | None:
+    """A sentence where a program is performed by another MPI than that of its run; None elsewhere.
+
+    Args:
+        library: of the run, as it says of itself.
+        family: that performs it; None: none.
+    """
+    own = family_of_library(library)
+    if own is None or family in (None, own):
+        return None
+    return (
+        f"the run was of {library}, and {_TITLES.get(family or '', family)} performs it: the MPI library decides which POSIX calls "
+        f"become of MPI-IO calls, and may refuse some. Where {_TITLES[own]} is installed, it is taken (--launcher {own})"
+    )
+
+
 def mpi4py_family(
     interpreter: Path, words: Sequence[str], run: Callable[[Sequence[str]], str | None]
 ) -> str | None:
@@ -53,7 +76,7 @@ def mpi4py_family(
     if not _PYTHON.fullmatch(interpreter.name) or not any(map(_names_mpi4py, words)):
         return None
     version = run([str(interpreter), "-c", _TELL_VERSION]) or ""
-    return next((family for family, title in _TITLES.items() if version.startswith(title)), None)
+    return family_of_library(version)
 
 
 def run_here(words: Sequence[str]) -> str | None:

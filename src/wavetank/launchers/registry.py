@@ -8,6 +8,7 @@ from typing import cast
 
 from wavetank.errors import UsageError
 from wavetank.launchers.base import Launcher
+from wavetank.launchers.family import family_of_library
 from wavetank.registered import load_registered, registered_names
 
 # In the order in which they are asked whether a command line is theirs; "none" takes what is left.
@@ -34,6 +35,18 @@ def launcher(name: str) -> Launcher:
     """
     made = load_registered("launcher", name, LAUNCHERS, ENTRY_POINTS, UsageError)
     return cast("type[Launcher]", made)()
+
+
+def launcher_of_library(library: str | None) -> Launcher:
+    """The launcher of the MPI library of a run where that is installed, else one that is; Open MPI's where none is.
+
+    Args:
+        library: what it says of itself; None: not known.
+    """
+    own = family_of_library(library)
+    names = dict.fromkeys([*([own] if own else []), "openmpi", "mpich"])
+    found = next((name for name in names if launcher(name).available() is not None), "openmpi")
+    return launcher(found)
 
 
 def recognise(argv: Sequence[str]) -> Launcher:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -16,7 +15,7 @@ from wavetank.kernel.execution.replay import ReplayOptions, run_replay
 from wavetank.kernel.execution.scratch import scratch_folder
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.base import Launcher
-from wavetank.launchers.registry import launcher
+from wavetank.launchers.registry import launcher, launcher_of_library
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,11 @@ def campaign_options(*, flush: bool, pauses: Pauses, verify: bool = False) -> Re
 
 
 class ReplayPerformer:
-    """Runs the replay program, by default with Open MPI."""
+    """Runs the replay program, by default with the MPI library of the traced run."""
 
     def __init__(
         self,
-        launcher_name: str = "openmpi",
+        launcher_name: str | None = None,
         options: ReplayOptions | None = None,
         scratch: Path | None = None,
         on_moved: Callable[[int], None] | None = None,
@@ -58,14 +57,15 @@ class ReplayPerformer:
         """Prepare to perform kernels.
 
         Args:
-            launcher_name: starts the ranks.
+            launcher_name: starts the ranks; None: the launcher of each kernel's MPI library, where that is installed.
             options: how to perform them.
             scratch: folder for plans and lists of hosts, seen wherever rank 0 runs; this machine's
                 folder for temporary files by default.
             on_moved: is given the bytes that ranks have moved so far; None: nobody looks.
             elsewhere: counts for ``on_moved`` what ranks move that this machine does not see.
         """
-        self._launcher: Launcher = launcher(launcher_name)
+        self._named = launcher_name is not None
+        self._launcher: Launcher = launcher(launcher_name or "openmpi")
         self._options = options or ReplayOptions()
         self._scratch = scratch
         self._on_moved = on_moved
@@ -75,6 +75,8 @@ class ReplayPerformer:
     def perform(self, kernel: Kernel, root: str, placement: Placement) -> ReplayResult:
         """Run the kernel below ``root``, a directory of the ranks' hosts."""
         self.raw_output = None
+        if not self._named:
+            self._launcher = launcher_of_library(kernel.mpi_library)
         # Nodes of this machine see its /tmp as it was when they look, so the plan is found there.
         with scratch_folder(self._scratch) as scratch:
             return run_replay(
@@ -91,11 +93,7 @@ class ReplayPerformer:
 
     def versions(self) -> dict[str, str]:
         """Of the launcher."""
-        return {self._launcher.name: self._version or "not found"}
-
-    @cached_property
-    def _version(self) -> str | None:
-        return self._launcher.available()
+        return {self._launcher.name: self._launcher.available() or "not found"}
 
     def _keep(self, stdout: str, stderr: str) -> None:
         self.raw_output = RawOutput(stdout, stderr)

@@ -13,7 +13,7 @@ from wavetank.kernel.execution.replay import ReplayOptions
 from wavetank.kernel.execution.scratch import scratch_folder
 from wavetank.kernel.execution.session import Order, ReplaySession, SessionRun
 from wavetank.launchers.base import Launcher
-from wavetank.launchers.registry import launcher
+from wavetank.launchers.registry import launcher, launcher_of_library
 from wavetank.measure.run import Bench
 
 LEAD_S = 0.25
@@ -71,8 +71,10 @@ class TogetherPerformer(Protocol):
 class SessionPerformer:
     """Performs parties by sessions of the replay program, which stay open for the next run."""
 
-    def __init__(self, launcher_name: str = "openmpi") -> None:
-        self._launcher: Launcher = launcher(launcher_name)
+    def __init__(self, launcher_name: str | None = None) -> None:
+        """``launcher_name`` is None where each kernel's own MPI library is taken."""
+        self._named = None if launcher_name is None else launcher(launcher_name)
+        self._launcher: Launcher = self._named or launcher("openmpi")
         self._open: dict[object, tuple[ReplaySession, ExitStack]] = {}
         self._clock_error_s = 0.0
 
@@ -128,9 +130,11 @@ class SessionPerformer:
         with ExitStack() as stack:
             # Nodes of this machine see its /tmp as it was when they look, so the plan is found there.
             scratch = stack.enter_context(scratch_folder())
+            kernel = party.bench.kernel
+            self._launcher = self._named or launcher_of_library(kernel.mpi_library)
             session = stack.enter_context(
                 ReplaySession(
-                    party.bench.kernel,
+                    kernel,
                     party.bench.root,
                     self._launcher,
                     scratch,

@@ -228,6 +228,7 @@ def _model(
         application=name or program_name(trace.command),
         command=trace.command,
         source=trace.source,
+        mpi_library=trace.mpi_library,
         n_ranks=trace.n_ranks,
         app_np=app_np,
         app_nfiles=sum(file.n_files for file in files if file.n_operations > 0),

@@ -72,6 +72,7 @@ def make_kernel(
         provenance=provenance(inputs=[model_path]),
         application=model.application,
         model_sha256=sha256_of(model_path),
+        mpi_library=model.mpi_library,
         n_ranks=model.n_ranks,
         files=tuple(files),
         phases=tuple(selection.phases),

@@ -312,6 +312,9 @@ class Kernel(Document):
 
     application: str
     model_sha256: str
+    mpi_library: str | None = Field(
+        default=None, description="of the traced run, which a replay takes where it is installed"
+    )
     n_ranks: int = Field(
         description="ranks that the replay starts; ranks without I/O take part in synchronisation only"
     )

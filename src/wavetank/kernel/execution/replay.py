@@ -26,6 +26,7 @@ from wavetank.kernel.results.rank_status import Watch
 from wavetank.kernel.results.replay_output import failed, outcome
 from wavetank.kernel.results.result import ReplayResult
 from wavetank.launchers.base import Launcher
+from wavetank.launchers.family import other_library
 from wavetank.model.document.step_walks import file_steps
 from wavetank.units import format_duration
 
@@ -298,6 +299,8 @@ def replay_command(
         "launcher": launcher.name,
         "program": program.name,
     }
+    if (another := other_library(kernel.mpi_library, launcher.mpi_family)) is not None:
+        settings["mpi_of_run"] = another
     return launcher.command(job, scratch), settings
 
 

@@ -83,6 +83,9 @@ class Model(Document):
     application: str = Field(description="the program's name, for titles")
     command: tuple[str, ...]
     source: str = Field(description="what recorded the trace: wavetank, darshan-dxt, ...")
+    mpi_library: str | None = Field(
+        default=None, description="of the run, as it says of itself; None: none, or not recorded"
+    )
     n_ranks: int = Field(description="ranks of the run, with or without I/O")
     app_np: int
     app_nfiles: int
