@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import repeat
-from typing import NamedTuple
 
 import numpy as np
 
-from wavetank.model.document.columnar import total
-from wavetank.trace.schema import UNKNOWN, BoolArray, Int64Array
+from wavetank.trace.schema import BoolArray, Int64Array
 
 
 @dataclass(frozen=True)
@@ -38,90 +35,19 @@ class RunArrays:
         return len(self.count)
 
 
-class Repetitions(NamedTuple):
-    """The repetitions of one pattern member: what most of the extraction asks of their runs, as plain numbers.
-
-    Attributes:
-        n_runs: how many runs they are.
-        count, size, moved, offset, disp: of the first run, as in ``RunArrays``.
-        step: bytes between the first two repetitions; says nothing where there is one.
-        last_size: request size of the last run, bytes.
-        last_moved: bytes that the last repetition moved.
-        total: bytes that all of them moved.
-        columns, low: where the runs are: ``n_runs`` of these columns from the ``low``-th on.
-    """
-
-    n_runs: int
-    count: int  # type: ignore[assignment]  # a tuple's method that nothing here needs
-    size: int
-    moved: int
-    offset: int
-    disp: int
-    step: int
-    last_size: int
-    last_moved: int
-    total: int
-    columns: RunArrays
-    low: int
-
-    @classmethod
-    def of(cls, runs: RunArrays) -> Repetitions:
-        """Of runs of any number, also of lists that one number stands for."""
-        count, offset, disp, size = runs.count, int(runs.offset[0]), int(runs.disp[0]), runs.size
-        return cls(
-            len(count), int(count[0]), int(size[0]), int(runs.moved[0]), offset, disp,
-            disp if count[0] > 1 or len(count) == 1 else int(runs.offset[1]) - offset,
-            int(size[-1]), int(runs.moved[-1] - (count[-1] - 1) * size[-1]), total(runs.moved), runs, 0,
-        )  # fmt: skip
-
-    @classmethod
-    def of_each(cls, columns: RunArrays, edges: Int64Array) -> list[Repetitions]:
-        """Of runs [edges[i], edges[i + 1]) of the columns, for each i; each has one at least."""
-        count, size, moved, offset = columns.count, columns.size, columns.moved, columns.offset
-        first, last, n = edges[:-1], edges[1:] - 1, len(edges) - 1
-        if not n:
-            return []
-        disp = columns.disp[first]
-        second = np.minimum(first + 1, last)
-        step = np.where(
-            (count[first] > 1) | (second == first), disp, offset[second] - offset[first]
-        )
-        numbers = (
-            last - first + 1, count[first], size[first], moved[first], offset[first], disp, step, size[last],
-            moved[last] - (count[last] - 1) * size[last], np.add.reduceat(moved, first),
-        )  # fmt: skip
-        each = zip(*(column.tolist() for column in numbers), repeat(columns), first.tolist())
-        return list(map(cls._make, each))
-
-    @property
-    def runs(self) -> RunArrays:
-        """All runs; columns that are one array stay one."""
-        columns, at = self.columns, slice(self.low, self.low + self.n_runs)
-        if self.n_runs == len(columns):
-            return columns
-        return RunArrays(
-            columns.count[at],
-            columns.size[at],
-            columns.moved[at],
-            columns.offset[at],
-            columns.disp[at],
-        )
-
-
 @dataclass(frozen=True)
 class Steps:
     """Differences of consecutive offsets, equal neighbours joined.
 
     Step j covers operations ``first[j]`` to ``first[j] + n[j]`` (both ends included), each ``value[j]``
     bytes after the one before. Neighbours share an operation unless ``joined[j]`` is False: then
-    step j does not continue from step j - 1. Of an ``irregular`` step the value says nothing.
+    step j does not continue from step j - 1.
     """
 
     value: Int64Array
     n: Int64Array
     first: Int64Array
     joined: BoolArray
-    irregular: BoolArray
 
 
 def steps_of(
@@ -129,7 +55,6 @@ def steps_of(
     offset: Int64Array,
     disp: Int64Array,
     link: BoolArray,
-    listed: BoolArray | None = None,
 ) -> Steps:
     """Steps of rows.
 
@@ -138,7 +63,6 @@ def steps_of(
         offset: of each row's first operation, bytes.
         disp: bytes between a row's operations.
         link: shape (n - 1,), whether row i + 1 continues row i.
-        listed: shape (n,), whether the row's offsets follow no rule; None: none of them.
     """
     n = len(count)
     last = offset + (count - 1) * disp
@@ -152,25 +76,20 @@ def steps_of(
     value[1:-1:2] = offset[1:] - last[:-1]
     length[1:-1:2] = link
     first[1::2] = first_op + count - 1
-    irregular = np.zeros(2 * n, dtype=bool)
-    if listed is not None:
-        irregular[0::2] = listed
-        irregular[1:-1:2] = listed[:-1] | listed[1:]
     some = length > 0
-    value, length, first, irregular = value[some], length[some], first[some], irregular[some]
+    value, length, first = value[some], length[some], first[some]
     joined = np.zeros(len(value), dtype=bool)
     joined[1:] = first[1:] == first[:-1] + length[:-1]
     new = ~joined
-    new[1:] |= (value[1:] != value[:-1]) | irregular[1:] | irregular[:-1]
+    new[1:] |= value[1:] != value[:-1]
     starts = np.flatnonzero(new)
     if not len(starts):
-        return Steps(value, length, first, joined, irregular)
+        return Steps(value, length, first, joined)
     return Steps(
         value[starts],
         np.add.reduceat(length, starts),
         first[starts],
         joined[starts],
-        irregular[starts],
     )
 
 
@@ -184,31 +103,7 @@ def canonical(
     if len(count) <= 1:
         return RunArrays(count, size, moved, offset, np.where(count > 1, disp, 0))
     link = (size[1:] == size[:-1]) & (moved[:-1] == count[:-1] * size[:-1])
-    return _runs(count, size, moved, offset, disp, link)[0]
-
-
-def canonical_each(
-    rows: RunArrays, starts: Int64Array, unknown: BoolArray | None = None
-) -> tuple[RunArrays, Int64Array]:
-    """``canonical`` of many short sequences of rows at once: all runs, and the first run of each with their number behind.
-
-    Args:
-        rows: all sequences, in sequence.
-        starts: first row of each; each has one at least.
-        unknown: of each sequence, whether its offsets are not known; None: all are.
-    """
-    count, size, moved, offset, disp = rows.count, rows.size, rows.moved, rows.offset, rows.disp
-    if unknown is not None and unknown.any():
-        hidden = np.repeat(unknown, np.diff(starts, append=len(count)))
-        offset, disp = np.where(hidden, 0, offset), np.where(hidden, 0, disp)
-    link = (size[1:] == size[:-1]) & (moved[:-1] == count[:-1] * size[:-1])
-    link[starts[1:] - 1] = False
-    runs, first = _runs(count, size, moved, offset, disp, link)
-    first_op = np.cumsum(count) - count
-    edges = np.append(np.searchsorted(first, first_op[starts]), len(first))
-    if unknown is not None and unknown.any():
-        runs.offset[np.repeat(unknown, np.diff(edges))] = UNKNOWN
-    return runs, edges
+    return _runs(count, size, moved, offset, disp, link)
 
 
 def _runs(
@@ -218,8 +113,8 @@ def _runs(
     offset: Int64Array,
     disp: Int64Array,
     link: BoolArray,
-) -> tuple[RunArrays, Int64Array]:
-    """The runs of rows that are linked as told, and the number of each run's first operation."""
+) -> RunArrays:
+    """The runs of rows that are linked as told."""
     steps = steps_of(count, offset, disp, link)
     total = int(count.sum())
     # An operation between two runs belongs to the first of them; a run of two operations whose
@@ -250,7 +145,7 @@ def _runs(
         is_row_end, moved[last_row] - (count[last_row] - 1) * size[last_row], size[last_row]
     )
     moved_by = (lengths - 1) * run_size + last_moved
-    return RunArrays(lengths, run_size, moved_by, run_offset, values), starts
+    return RunArrays(lengths, run_size, moved_by, run_offset, values)
 
 
 def _with_singles(

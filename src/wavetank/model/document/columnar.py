@@ -51,14 +51,6 @@ def different(column: Int64Array) -> Int64Array:
     return column[:1] if column.strides == (0,) else column
 
 
-def total(column: Int64Array) -> int:
-    """Sum of a column."""
-    if len(column) == 1:
-        return int(column[0])
-    some = different(column)
-    return int(some.sum()) * (len(column) // max(len(some), 1))
-
-
 def _of_column(column: Int64Array) -> int | list[int]:
     """A column as a file holds it: one number where all are equal."""
     if len(column) > 1 and (different(column) == column[0]).all():
