@@ -41,7 +41,10 @@ def heat_map(model: Model, axis: Axis, name: str = "heat") -> Plot:
     )
     axes = figure.add_subplot()
     for row, cells in enumerate(moved):
-        shades = np.ceil(len(_COLOURS) * cells / most).astype(int) if most else cells.astype(int)
+        # What is rounded up may pass the number of colours by a hair.
+        shades = np.minimum(np.ceil(len(_COLOURS) * cells / max(most, 1.0)), len(_COLOURS)).astype(
+            int
+        )
         runs: dict[int, list[tuple[float, float]]] = {}
         at = 0
         for shade, group in groupby(shades.tolist()):

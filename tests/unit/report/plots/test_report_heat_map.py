@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
+import numpy as np
+import pytest
 import report_examples
 
+from wavetank.report.plots import heat_map as heat
 from wavetank.report.plots.heat_map import MAX_ROWS, heat_map
 from wavetank.report.plots.svg import inline_svg
 
@@ -34,3 +37,14 @@ def test_ten_thousand_ranks_share_rows_and_the_plot_stays_small() -> None:
     named = {text.partition(":")[0] for text in tips(plot)}
     assert len(named) <= MAX_ROWS and "ranks 0 to 156" in named
     assert len(inline_svg(plot)) < 200_000
+
+
+def test_the_busiest_cell_has_the_last_colour_though_five_times_it_over_it_is_more_than_five(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bytes_of_cell = float.fromhex("0x1.ea2991c71c71cp+19")
+    assert 5 * bytes_of_cell / bytes_of_cell > 5
+    model = report_examples.abyss()
+    full = np.full((model.n_ranks, heat.N_BINS), bytes_of_cell)
+    monkeypatch.setattr(heat, "_moved", lambda model, axis, a_row: full)
+    assert len(tips(heat_map(model, "time"))) == model.n_ranks
