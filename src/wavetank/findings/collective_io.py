@@ -231,7 +231,7 @@ def posix_without_mpiio(io: Io) -> tuple[Finding, ...]:
     found = tally(
         [one for one in io.requests if one.phase.level == "posix" and one.phase.file_id in shared]
     )
-    if io.n_ranks < MANY_RANKS or found.moved_bytes < io.moved_bytes / 2:
+    if io.n_ranks < MANY_RANKS or not found.moved_bytes > io.moved_bytes / 2:
         return ()
     n_ranks = len(set().union(*(ranks[file_id] for file_id in shared)))
     return (

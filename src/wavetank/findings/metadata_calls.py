@@ -186,9 +186,25 @@ def flushes(io: Io) -> tuple[Finding, ...]:
         ):
             some += requests
             n += of_file
+    found = tally(some)
+    if not n_flushes.total():  # segments of a log hold none: its counters do
+        files = [
+            file
+            for file in io.times.files
+            if 2 * file.n_syncs >= file.n_operations > 0
+            and file.write_s >= file.read_s
+            and file.moved < FLUSHED_BYTES * file.n_syncs
+        ]
+        if counted := sum(file.n_syncs for file in files):
+            n = counted
+            found = Tally(
+                sum(file.n_operations for file in files),
+                sum(file.moved for file in files),
+                (),
+                sum(file.write_s for file in files),
+            )
     if n < LEAST_FLUSHES:
         return ()
-    found = tally(some)
     return (
         io.finding(
             found,

@@ -10,6 +10,7 @@ import numpy as np
 from wavetank.findings.finding import (
     CARRIER_SHARE,
     LEAST_BYTES,
+    LEAST_SECONDS,
     MANY_RANKS,
     MOST_CARRIERS,
     SHARE,
@@ -18,6 +19,7 @@ from wavetank.findings.finding import (
     percent,
 )
 from wavetank.findings.requests import Io, Requests, Tally, tally
+from wavetank.model.document.run_times import FileTimes
 from wavetank.units import format_duration, format_size
 
 _WAYS = ((False, "read"), (True, "write"))
@@ -109,20 +111,29 @@ def uneven_ranks(io: Io, told: Sequence[Finding]) -> tuple[Finding, ...]:
 
 
 def _uneven_bytes(io: Io) -> tuple[Finding, ...]:
-    moved = {rank: size for rank, size in _by_rank(io.requests).items() if size}
-    if not moved or any(one.phase.collective_unknown for one in io.requests):
+    if any(one.phase.collective_unknown for one in io.requests):
         return ()
-    mean = sum(moved.values()) / len(moved)
-    rank = max(moved, key=lambda one: (moved[one], -one))
-    if moved[rank] < UNEVEN * mean or moved[rank] - mean < LEAST_BYTES:
+    moved = {rank: size for rank, size in _by_rank(io.requests).items() if size}
+    if not moved or (io.counted and _shared_bytes(io) > SHARE * io.moved_bytes):
+        # Of shared files the log knows the slowest rank's bytes alone.
+        file = _slowest_file(io)
+        if file is None or file.slowest_rank is None or file.slowest_bytes is None:
+            return ()
+        rank, most, n_ranks, total = file.slowest_rank, file.slowest_bytes, file.n_ranks, file.moved
+        where = f" of {file.name.rpartition('/')[2]}"
+    else:
+        rank = max(moved, key=lambda one: (moved[one], -one))
+        most, n_ranks, total, where = moved[rank], len(moved), sum(moved.values()), ""
+    mean = total / n_ranks
+    if most < UNEVEN * mean or most - mean < LEAST_BYTES:
         return ()
     return (
         io.finding(
-            Tally(io.n_operations, moved[rank], ()),
+            Tally(io.n_operations, most, ()),
             kind="uneven-bytes",
             sentence=(
-                f"Rank {rank} moves {format_size(moved[rank])}, {moved[rank] / mean:.1f} times the mean of the "
-                f"{len(moved):,} ranks that do I/O ({format_size(mean)})."
+                f"Rank {rank} moves {format_size(most)}{where}, {most / mean:.1f} times the mean of the "
+                f"{n_ranks:,} ranks that do I/O ({format_size(mean)})."
             ),
             remedy="Divide the data evenly, or let collective calls spread it over aggregators.",
             paste="romio_cb_write=enable",
@@ -131,18 +142,35 @@ def _uneven_bytes(io: Io) -> tuple[Finding, ...]:
     )
 
 
-def _slow_ranks(io: Io) -> tuple[Finding, ...]:
-    """Of the run, or of its file that took longest: a rank's time is a multiple of the mean."""
+def _shared_bytes(io: Io) -> int:
+    return sum(file.moved for file in io.times.files if file.n_ranks > 1)
+
+
+def _slowest_file(io: Io) -> FileTimes | None:
+    """The file on which the slowest rank is the slowest, the longest first."""
     spread = io.times.spread
     if spread is None:
+        return None
+    return next((one for one in io.times.files if one.slowest_rank == spread.most_rank), None)
+
+
+def _slow_ranks(io: Io) -> tuple[Finding, ...]:
+    """A rank whose time is a multiple of the mean, beyond what it moves more."""
+    spread, file = io.times.spread, _slowest_file(io)
+    if spread is None or spread.most_s - spread.mean_s < LEAST_SECONDS:
         return ()
-    moved = _by_rank(io.requests)
-    own, mean = moved.get(spread.most_rank, 0), sum(moved.values()) / io.n_ranks
+    if io.counted and file is not None and file.slowest_bytes is not None:
+        own, mean = file.slowest_bytes, file.moved / file.n_ranks
+    elif io.counted:
+        return ()
+    else:
+        moved = _by_rank(io.requests)
+        own, mean = moved.get(spread.most_rank, 0), sum(moved.values()) / io.n_ranks
     more = max(own / mean, 1.0) if mean else 1.0  # it has so much more to do
     if spread.most_s < UNEVEN * more * spread.mean_s:
         return ()
-    file = next((one for one in io.times.files if one.slowest_rank == spread.most_rank), None)
     where = "" if file is None else f", most of it on {file.name.rpartition('/')[2]}"
+    of_it = " there" if io.counted else ""
     return (
         io.finding(
             Tally(io.n_operations, 0, ()),
@@ -150,7 +178,7 @@ def _slow_ranks(io: Io) -> tuple[Finding, ...]:
             sentence=(
                 f"Rank {spread.most_rank} spends {format_duration(spread.most_s)} at I/O calls, the mean of "
                 f"{io.n_ranks:,} ranks is {format_duration(spread.mean_s)}, the least "
-                f"{format_duration(spread.least_s)}{where}. It moves {format_size(own)}, the mean is {format_size(mean)}."
+                f"{format_duration(spread.least_s)}{where}. It moves {format_size(own)}{of_it}, the mean is {format_size(mean)}."
             ),
             remedy="Look for a slow node or server: run again with the ranks in another order, and spread files over servers.",
             paste="lfs setstripe -c -1 DIRECTORY",

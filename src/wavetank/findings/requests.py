@@ -25,6 +25,7 @@ from wavetank.findings.finding import (
     Kind,
     Severity,
 )
+from wavetank.model.document.approximation import Approximation
 from wavetank.model.document.metadata import MetadataPhase
 from wavetank.model.document.model import View
 from wavetank.model.document.offsets import is_contiguous
@@ -74,6 +75,10 @@ class Source(Protocol):
     @property
     def views(self) -> tuple[View, ...]:
         """Of MPI files."""
+
+    @property
+    def approximation(self) -> Approximation | None:
+        """Of one that no single operation is known of."""
 
     @property
     def run_times(self) -> RunTimes:
@@ -165,6 +170,7 @@ class Io:
     requests: tuple[Requests, ...]
     programs: tuple[Program, ...]
     times: RunTimes
+    counted: bool  # no single operation is known: what each rank did of a shared file is assumed
     time_s: float | None  # in all I/O calls of the application, summed over ranks
     several: Mapping[int, int]  # file_id -> files that it stands for, where these are several
     n_operations: int
@@ -262,6 +268,7 @@ def io_of(source: Source) -> Io:
         requests=found,
         programs=source.programs,
         times=source.run_times,
+        counted=source.approximation is not None,
         time_s=_time_s(source.run_times, found),
         several={file.file_id: file.n_files for file in source.files if file.n_files > 1},
         n_operations=sum(one.n_operations for one in found),

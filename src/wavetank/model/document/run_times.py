@@ -32,6 +32,7 @@ class FileTimes(Record):
     write_s: float = Field(description="with flushes")
     metadata_s: float = Field(description="in calls that move no data")
     n_posix: int = Field(description="reads and writes at the POSIX level, of this file")
+    n_syncs: int = Field(description="flushes: fsync, fdatasync, MPI_File_sync")
     n_unaligned: int | None = Field(
         description="of them those that start at no multiple of ``alignment``; None: not counted"
     )

@@ -34,7 +34,7 @@ MOST_FILES = 32
 _NS = 1e-9
 _IO = (RowKind.DATA, RowKind.EMPTY, RowKind.NULL_SEEK, RowKind.SEEK, RowKind.FILE)
 _LEVELS = BESIDE_MPI + 1  # numbers of levels
-_COUNTS = ("operations", "moved", "opens", "stats", "streamed")
+_COUNTS = ("operations", "moved", "opens", "stats", "syncs", "streamed")
 _TIMES = (
     "read_s",
     "write_s",
@@ -77,15 +77,15 @@ def times_of_counters(trace: Trace) -> RunTimes:
     rows = [
         (
             one.file, one.level, -1 if one.rank is None else one.rank, one.n_operations, one.moved,
-            one.n_opens, one.n_stats, one.moved if one.streams else 0,
+            one.n_opens, one.n_stats, one.n_syncs + one.n_data_syncs, one.moved if one.streams else 0,
             one.reads.time_s / _NS, one.writes.time_s / _NS, one.meta_time_s / _NS,
         )
         for one in records
     ]  # fmt: skip
-    columns = np.array(rows, dtype=np.float64).reshape(len(rows), 11).T
-    file, level, rank, *counts = (column.astype(np.int64) for column in columns[:8])
+    columns = np.array(rows, dtype=np.float64).reshape(len(rows), 12).T
+    file, level, rank, *counts = (column.astype(np.int64) for column in columns[:9])
     of: dict[str, npt.NDArray[Any]] = dict(zip(_COUNTS, counts, strict=True))
-    of |= zip(_TIMES, columns[8:], strict=True)
+    of |= zip(_TIMES, columns[9:], strict=True)
     return _run_times(_Entries(file, level, rank, of, records), trace)
 
 
@@ -125,6 +125,7 @@ def times_of_rows(rows: Rows, trace: Trace) -> RunTimes:
     kinds = (
         codes_where(lambda op: op.kind == OpKind.OPEN),
         codes_where(lambda op: op.kind == OpKind.STAT and op.name != "fstat"),  # of an open file
+        codes_where(lambda op: op.kind == OpKind.SYNC),
     )
     counts = [total(data, rows.n), total(data, rows.moved)]
     counts += [total(codes[code] & ~data, rows.n) for codes in kinds]
@@ -234,6 +235,7 @@ def _file_times(own: _Entries, below: _Entries, trace: Trace) -> FileTimes:
         write_s=_seconds(own.of["write_s"]),
         metadata_s=_seconds(own.of["metadata_s"]),
         n_posix=int((below if len(below.file) else own).of["operations"].sum()),
+        n_syncs=int(own.of["syncs"].sum()),
         n_unaligned=sum(one.n_unaligned or 0 for one in unaligned) if unaligned else None,
         alignment=max((one.alignment or 0 for one in unaligned), default=0) or None,
         stripe_count=stripes[0].stripe_count if stripes else None,
