@@ -111,11 +111,6 @@ def price_words(against: Against) -> str:
     return ", ".join(words)
 
 
-def against_words(against: Against) -> str:
-    """All of it: "1.9 times as fast, one instance more, +33 % an hour"."""
-    return f"{speed_words(against)}, {price_words(against)}"
-
-
 def _instances(more: int) -> str:
     if more == 0:
         return "as many instances"

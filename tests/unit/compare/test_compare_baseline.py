@@ -3,7 +3,7 @@
 import pytest
 from compare_fakes import configuration
 
-from wavetank.compare.against import against_baseline, against_words, speed_words
+from wavetank.compare.against import against_baseline, price_words, speed_words
 from wavetank.compare.decisions import decide
 
 
@@ -23,7 +23,8 @@ def test_a_faster_cluster_says_how_many_times_and_what_it_needs():
     # 3 -> 4 instances of one price: +33 % an hour. 1.9 s -> 1 s: 1.9 times as fast.
     gluster = configuration("gl", four(1.0), costs=four(0.007), n_instances=4)
     against = compared([NFS, gluster])["a / gl / 1PxCN"]
-    assert against_words(against) == "1.9 times as fast, one instance more, +33 % an hour"
+    assert speed_words(against) == "1.9 times as fast"
+    assert price_words(against) == "one instance more, +33 % an hour"
     assert against.times_as_fast.median == pytest.approx(1.9)
     assert against.times_as_fast.low <= 1.9 <= against.times_as_fast.high
     assert against.cost_change_percent == pytest.approx(-30)
@@ -32,7 +33,8 @@ def test_a_faster_cluster_says_how_many_times_and_what_it_needs():
 def test_a_slower_cluster_takes_so_many_times_as_long():
     slow = configuration("slow", four(3.8), n_instances=2)
     against = compared([NFS, slow])["a / slow / 1PxCN"]
-    assert against_words(against) == "takes 2 times as long, one instance fewer"
+    assert speed_words(against) == "takes 2 times as long"
+    assert price_words(against) == "one instance fewer"
     assert against.price_change_percent is None
 
 
