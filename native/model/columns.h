@@ -28,24 +28,29 @@ struct around {
 };
 /* Bytes that the repetitions left out between two rows lie apart. */
 static inline i64 left_out(const struct around *a, i64 row, i64 other) {
-    if (a->loop.stride == 0)
+    if (a->loop.stride == 0) {
         return 0;
+    }
     i64 loop = get(&a->loop, row);
-    if (loop < 0 || loop != get(&a->loop, other))
+    if (loop < 0 || loop != get(&a->loop, other)) {
         return 0;
+    }
     return (get(&a->left, other) - get(&a->left, row)) * get(&a->step, row);
 }
 
 /* Makes room for item n of an array. Without memory it returns to where the passes were called. */
 static inline void *grown(void *at, i64 n, i64 *room, size_t size, jmp_buf failed) {
-    if (n < *room)
+    if (n < *room) {
         return at;
+    }
     i64 wanted = *room ? 2 * *room : 256;
-    if (wanted <= n)
+    if (wanted <= n) {
         wanted = n + 1;
+    }
     void *found = realloc(at, (size_t)wanted * size);
-    if (found == NULL)
+    if (found == NULL) {
         longjmp(failed, 1);
+    }
     *room = wanted;
     return found;
 }

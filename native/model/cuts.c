@@ -65,8 +65,9 @@ static inline bool similar(i64 a, i64 b) {
 /* ---- places of operations ---- */
 
 static i64 row_of(i64 op, i64 from) { /* ascending: `from` is at or before it */
-    while (cut.first[from + 1] <= op)
+    while (cut.first[from + 1] <= op) {
         from++;
+    }
     return from;
 }
 
@@ -79,8 +80,9 @@ static inline i64 size_of(i64 row) {
 static inline struct place at(i64 row, i64 within) {
     const struct rows *r = cut.in;
     i64 i = r->index[row], offset = get(&r->offset, i), d = within * get(&r->disp, i);
-    if (offset == UNKNOWN)
+    if (offset == UNKNOWN) {
         return (struct place){0, cut.symbol[row], get(&r->size, i), -1};
+    }
     return (struct place){offset + d, cut.symbol[row], get(&r->size, i), i};
 }
 static inline i64 distance(const struct place *a, const struct place *b) {
@@ -95,12 +97,16 @@ struct bounds {
 /* A regular part [begin, end) of at least `least`; what it leaves on both sides are parts too. */
 static bool bound(struct bounds *b, i64 begin, i64 end, i64 least) {
     i64 first = begin > b->position ? begin : b->position;
-    if (end - first < least)
+    if (end - first < least) {
         return true;
-    if (first != b->low && first != b->high && (b->n == 0 || b->at[b->n - 1] != first))
+    }
+    if (first != b->low && first != b->high && (b->n == 0 || b->at[b->n - 1] != first)) {
         b->at[b->n++] = first;
-    if (end != b->low && end != b->high && b->n <= cut.limits.pieces && (b->n == 0 || b->at[b->n - 1] != end))
+    }
+    if (end != b->low && end != b->high && b->n <= cut.limits.pieces &&
+        (b->n == 0 || b->at[b->n - 1] != end)) {
         b->at[b->n++] = end;
+    }
     b->position = end;
     return b->n <= cut.limits.pieces;
 }
@@ -124,20 +130,23 @@ static void part(i64 a, i64 z) { /* rows [a, z) of one call and similar sizes */
             i64 value, op;
             i64 last = cut.first[row + 1] - cut.first[row] - 1;
             if (inner) {
-                if (last == 0)
+                if (last == 0) {
                     continue;
+                }
                 struct place x = at(row, 0), y = at(row, 1);
                 value = y.offset - x.offset;
                 op = cut.first[row];
             } else {
-                if (row + 1 == z)
+                if (row + 1 == z) {
                     continue;
+                }
                 struct place x = at(row, last), y = at(row + 1, 0);
                 value = distance(&x, &y);
                 op = cut.first[row + 1] - 1;
             }
-            if (open && value == step)
+            if (open && value == step) {
                 continue;
+            }
             if (open && similar(step, value)) {
                 equal = false;
             } else if (open) {
@@ -150,10 +159,12 @@ static void part(i64 a, i64 z) { /* rows [a, z) of one call and similar sizes */
             open = true;
         }
     }
-    if (ok && open)
+    if (ok && open) {
         ok = bound(&b, begin, b.high, equal ? cut.limits.run_operations : cut.limits.similar_operations);
-    if (!ok)
+    }
+    if (!ok) {
         b.n = 0;
+    }
     i64 low = b.low, row = a;
     for (i64 i = 0; i <= b.n; i++) {
         i64 high = i < b.n ? b.at[i] : b.high;
@@ -182,10 +193,12 @@ static void members(const struct place *ops, i64 low, i64 high, i64 period, i64 
             begin = k - 1;
         }
     }
-    if (ok)
+    if (ok) {
         ok = bound(&b, begin, n, cut.limits.run_operations);
-    if (!ok)
+    }
+    if (!ok) {
         b.n = 0;
+    }
     for (i64 i = 0; i <= b.n; i++) {
         i64 stop = i < b.n ? low + b.at[i] * period : high;
         row = row_of(done, row);
@@ -197,8 +210,9 @@ static void members(const struct place *ops, i64 low, i64 high, i64 period, i64 
 static struct place *lay_out(i64 low, i64 high, i64 row) {
     cut.ops.n = 0;
     for (i64 op = low; op < high; row++) {
-        for (; op < cut.first[row + 1] && op < high; op++)
+        for (; op < cut.first[row + 1] && op < high; op++) {
             *(struct place *)more(&cut.ops, sizeof(struct place)) = at(row, op - cut.first[row]);
+        }
     }
     return cut.ops.at;
 }
@@ -206,8 +220,9 @@ static struct place *lay_out(i64 low, i64 high, i64 row) {
 static inline i64 match(const struct place *ops, i64 n, i64 from, i64 period, bool sized) {
     i64 i = from;
     while (i + period < n && ops[i].symbol == ops[i + period].symbol &&
-           (!sized || similar(ops[i].size, ops[i + period].size)))
+           (!sized || similar(ops[i].size, ops[i + period].size))) {
         i++;
+    }
     return i - from;
 }
 
@@ -224,8 +239,9 @@ static bool search(i64 low, i64 high, i64 row, bool sized, i64 most) {
         if (best < cut.limits.run_operations) {
             for (i64 p = 2; p <= cut.limits.pattern_operations && i + 2 * p <= n; p++) {
                 i64 length = match(ops, n, i, p, sized), covered = p * (length / p + 1);
-                if (length >= p && covered > best)
+                if (length >= p && covered > best) {
                     best = covered, period = p;
+                }
             }
         }
         row = row_of(low + i, row);
@@ -244,10 +260,12 @@ static inline bool alike(i64 a, i64 b) { /* stretches of one call and similar si
 
 /* Operations that a stretch beside a pattern has in common with its place in the pattern. */
 static i64 lent(i64 outer, i64 like, i64 end) {
-    if (outer < 0 || outer >= end)
+    if (outer < 0 || outer >= end) {
         return 0;
-    if (!(outer < like ? alike(outer, like) : alike(like, outer)))
+    }
+    if (!(outer < like ? alike(outer, like) : alike(like, outer))) {
         return 0;
+    }
     return length(outer) >= length(like) ? length(like) : 0;
 }
 
@@ -258,18 +276,23 @@ static i64 nested_at(i64 s, i64 end, i64 *matched) {
     for (i64 p = 2; p <= cut.limits.pattern_operations && s + 2 * p <= end; p++) {
         operations += length(s + p - 1);
         run |= length(s + p - 1) >= cut.limits.run_operations;
-        if (!unlike)
+        if (!unlike) {
             unlike = !alike(s + p - 2, s + p - 1);
-        if (operations > cut.limits.nested_operations)
+        }
+        if (operations > cut.limits.nested_operations) {
             break;
-        if (!run || !unlike || length(s) != length(s + p))
+        }
+        if (!run || !unlike || length(s) != length(s + p)) {
             continue;
+        }
         i64 i = s;
-        while (i + p < end && length(i) == length(i + p) && alike(i, i + p))
+        while (i + p < end && length(i) == length(i + p) && alike(i, i + p)) {
             i++;
+        }
         i64 times = (i - s) / p + 1;
-        if (times > 1 && operations <= times * p && times * p > most)
+        if (times > 1 && operations <= times * p && times * p > most) {
             most = times * p, best = p, *matched = i - s + p;
+        }
     }
     return best;
 }
@@ -277,8 +300,9 @@ static i64 nested_at(i64 s, i64 end, i64 *matched) {
 /* What patterns with runs leave of the stretches from `start` on; patterns are kept apart. */
 static void nested(i64 start) {
     i64 end = cut.stretches.n, runs = 0, left = start;
-    for (i64 s = start; s < end; s++)
+    for (i64 s = start; s < end; s++) {
         runs += length(s) >= cut.limits.run_operations;
+    }
     cut.patterns.n = 0;
     for (i64 s = start; s < end;) {
         i64 matched = 0, period = runs < 2 ? 0 : nested_at(s, end, &matched);
@@ -295,16 +319,18 @@ static void nested(i64 start) {
             if ((high - low + borrowed) / members > (high - low) / members) {
                 low -= borrowed;
                 STRETCH(left - 1).high = low;
-                if (STRETCH(left - 1).low == low)
+                if (STRETCH(left - 1).low == low) {
                     left--;
+                }
                 row = row_of(low, STRETCH(s - 1).row);
             }
         }
         high -= (high - low) % members;
         *(struct piece *)more(&cut.patterns, sizeof(struct piece)) =
             (struct piece){low, high, members, 0, row};
-        while (s < end && STRETCH(s).high <= high)
+        while (s < end && STRETCH(s).high <= high) {
             s++;
+        }
         if (s < end && STRETCH(s).low < high) { /* of the last one a part is left */
             STRETCH(s).low = high;
             STRETCH(s).row = row_of(high, STRETCH(s).row);
@@ -325,8 +351,9 @@ static bool exactly_regular(i64 i) {
     const struct place *ops = lay_out(p->low, p->high, p->row);
     for (i64 k = p->period; k < p->high - p->low; k++) {
         const struct place *y = &ops[k], *x = y - p->period;
-        if (x->size != y->size || (k >= 2 * p->period && distance(x, y) != distance(x - p->period, x)))
+        if (x->size != y->size || (k >= 2 * p->period && distance(x, y) != distance(x - p->period, x))) {
             return false;
+        }
     }
     return true;
 }
@@ -336,10 +363,12 @@ static bool exactly_regular(i64 i) {
 static i64 scraps(i64 i) {
     struct piece *p = &PIECE(i);
     i64 last = last_row(i), n = p->high - p->low;
-    if (cut.changes[p->row] != cut.changes[last])
+    if (cut.changes[p->row] != cut.changes[last]) {
         return 0;
-    if (p->period == 1 && cut.jumps[p->row] != cut.jumps[last])
+    }
+    if (p->period == 1 && cut.jumps[p->row] != cut.jumps[last]) {
         return n < cut.limits.similar_operations ? 1 : cut.limits.run_operations;
+    }
     return n < cut.limits.similar_operations &&
            (n / p->period < cut.limits.run_operations || !exactly_regular(i));
 }
@@ -348,16 +377,18 @@ static void join_scraps(i64 start) {
     i64 kept = start, end = cut.pieces.n;
     for (i64 i = start; i < end;) {
         i64 z = i, n = 0, one = 0;
-        while (z < end && cut.symbol[PIECE(z).row] == cut.symbol[PIECE(i).row] && (one = scraps(z)) > 0)
+        while (z < end && cut.symbol[PIECE(z).row] == cut.symbol[PIECE(i).row] && (one = scraps(z)) > 0) {
             n += one, z++;
+        }
         if (n >= cut.limits.run_operations) {
             struct piece whole = {PIECE(i).low, PIECE(z - 1).high, z - i > 1 ? 1 : PIECE(i).period, 0,
                                   PIECE(i).row};
             PIECE(kept++) = whole;
             i = z;
         } else {
-            for (i64 stop = z > i ? z : i + 1; i < stop; i++)
+            for (i64 stop = z > i ? z : i + 1; i < stop; i++) {
                 PIECE(kept++) = PIECE(i);
+            }
         }
     }
     cut.pieces.n = kept;
@@ -366,14 +397,16 @@ static void join_scraps(i64 start) {
 /* Whether a piece repeats the calls of the piece before it, at other places or with other sizes. */
 static bool goes_on(i64 i) {
     struct piece *p = &PIECE(i), *before = p - 1;
-    if (p->period == 1 || p->period != before->period)
+    if (p->period == 1 || p->period != before->period) {
         return false;
+    }
     i64 x = before->row, y = p->row;
     for (i64 k = 0; k < p->period; k++) {
         x = row_of(before->low + k, x);
         y = row_of(p->low + k, y);
-        if (cut.symbol[x] != cut.symbol[y])
+        if (cut.symbol[x] != cut.symbol[y]) {
             return false;
+        }
     }
     return true;
 }
@@ -388,20 +421,25 @@ static void find_irregular(i64 start) {
         i64 n = cut.limits.long_operations;
         next = i + 1;
         if (i < cut.pieces.n) {
-            while (next < cut.pieces.n && goes_on(next))
+            while (next < cut.pieces.n && goes_on(next)) {
                 next++;
+            }
             i64 last = last_row(next - 1), row = PIECE(i).row, first = cut.changes[row];
             n = PIECE(next - 1).high - PIECE(i).low;
-            for (i64 k = row + 1; k <= last && gap->stride; k++)
+            for (i64 k = row + 1; k <= last && gap->stride; k++) {
                 n += get(gap, cut.in->index[k]);
+            }
             turns += (i > from && first != before) + (n < cut.limits.pieces ? cut.changes[last] - first : 0);
             before = cut.changes[last];
         }
-        if (n < cut.limits.long_operations)
+        if (n < cut.limits.long_operations) {
             continue;
-        if (turns > cut.limits.pieces)
-            for (i64 k = from; k < i; k++)
+        }
+        if (turns > cut.limits.pieces) {
+            for (i64 k = from; k < i; k++) {
                 PIECE(k).irregular = 1;
+            }
+        }
         turns = 0;
         from = next;
     }
@@ -414,8 +452,9 @@ static void chain(i64 a, i64 z) { /* rows without a boundary between them */
     cut.stretches.n = 0;
     for (i64 row = a; row < z;) {
         i64 stop = row + 1;
-        while (stop < z && cut.symbol[stop] == cut.symbol[row] && cut.jumps[stop] == cut.jumps[row])
+        while (stop < z && cut.symbol[stop] == cut.symbol[row] && cut.jumps[stop] == cut.jumps[row]) {
             stop++;
+        }
         part(row, stop);
         row = stop;
     }
@@ -424,21 +463,25 @@ static void chain(i64 a, i64 z) { /* rows without a boundary between them */
     for (i64 s = 0; s <= cut.stretches.n; s++) {
         for (; pattern < cut.patterns.n; pattern++) {
             struct piece *p = &((struct piece *)cut.patterns.at)[pattern];
-            if (s < cut.stretches.n && p->low > STRETCH(s).low)
+            if (s < cut.stretches.n && p->low > STRETCH(s).low) {
                 break;
+            }
             members(lay_out(p->low, p->high, p->row), p->low, p->high, p->period, p->row);
         }
-        if (s == cut.stretches.n)
+        if (s == cut.stretches.n) {
             break;
+        }
         i64 last = s;
         while (last + 1 < cut.stretches.n && length(last) < cut.limits.run_operations &&
-               length(last + 1) < cut.limits.run_operations && STRETCH(last).high == STRETCH(last + 1).low)
+               length(last + 1) < cut.limits.run_operations && STRETCH(last).high == STRETCH(last + 1).low) {
             last++;
+        }
         struct stretch *x = &STRETCH(s);
-        if (last == s)
+        if (last == s) {
             add_piece(x->low, x->high, 1, x->row);
-        else if (!search(x->low, STRETCH(last).high, x->row, true, cut.limits.pieces))
+        } else if (!search(x->low, STRETCH(last).high, x->row, true, cut.limits.pieces)) {
             search(x->low, STRETCH(last).high, x->row, false, INT64_MAX); /* the order of the calls alone */
+        }
         s = last;
     }
     join_scraps(start);
@@ -453,8 +496,9 @@ static void chain(i64 a, i64 z) { /* rows without a boundary between them */
 
 static void *room(i64 n, size_t size) {
     void *at = malloc(((size_t)n + 2) * size);
-    if (at == NULL)
+    if (at == NULL) {
         longjmp(cut.failed, 1);
+    }
     return at;
 }
 

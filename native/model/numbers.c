@@ -4,9 +4,11 @@
 #include <stdbool.h>
 
 static bool same(const int64_t *table, int64_t n_columns, int64_t n, int64_t a, int64_t b) {
-    for (int64_t c = 0; c < n_columns; c++)
-        if (table[c * n + a] != table[c * n + b])
+    for (int64_t c = 0; c < n_columns; c++) {
+        if (table[c * n + a] != table[c * n + b]) {
             return false;
+        }
+    }
     return true;
 }
 static uint64_t hash(const int64_t *table, int64_t n_columns, int64_t n, int64_t row) {
@@ -23,8 +25,9 @@ static uint64_t hash(const int64_t *table, int64_t n_columns, int64_t n, int64_t
 WT_EXPORT int64_t wt_numbered(const int64_t *rows, int64_t n_columns, int64_t n, int64_t *out) {
     int64_t *number = out, *first = out + n;
     uint64_t room = 16;
-    while (room < 2 * (uint64_t)n && room < 1u << 12)
+    while (room < 2 * (uint64_t)n && room < 1u << 12) {
         room *= 2;
+    }
     int64_t *table = calloc(room, sizeof *table), found = 0;
     for (int64_t i = 0; table && i < n; i++) {
         if (i && same(rows, n_columns, n, i, i - 1)) {
@@ -37,16 +40,19 @@ WT_EXPORT int64_t wt_numbered(const int64_t *rows, int64_t n_columns, int64_t n,
             table = calloc(room, sizeof *table);
             for (int64_t k = 0; table && k < found; k++) {
                 uint64_t at = hash(rows, n_columns, n, first[k]) & (room - 1);
-                while (table[at])
+                while (table[at]) {
                     at = (at + 1) & (room - 1);
+                }
                 table[at] = k + 1;
             }
-            if (!table)
+            if (!table) {
                 break;
+            }
         }
         uint64_t at = hash(rows, n_columns, n, i) & (room - 1);
-        while (table[at] && !same(rows, n_columns, n, first[table[at] - 1], i))
+        while (table[at] && !same(rows, n_columns, n, first[table[at] - 1], i)) {
             at = (at + 1) & (room - 1);
+        }
         if (!table[at]) {
             table[at] = found + 1;
             first[found++] = i;

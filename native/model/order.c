@@ -48,8 +48,9 @@ static _Thread_local struct {
 
 static void *made(i64 n, size_t size) {
     void *at = calloc((size_t)n, size);
-    if (at == NULL)
+    if (at == NULL) {
         longjmp(o.failed, NO_MEMORY);
+    }
     return at;
 }
 static inline uint64_t mix(uint64_t h, uint64_t v) {
@@ -60,26 +61,32 @@ static inline bool same(const struct entry *a, const struct entry *b) {
     return a->id == b->id && a->times == b->times;
 }
 static bool equal(const struct entry *a, const struct entry *b, i64 n) { /* from the last one back */
-    while (n-- > 0)
-        if (!same(a + n, b + n))
+    while (n-- > 0) {
+        if (!same(a + n, b + n)) {
             return false;
+        }
+    }
     return true;
 }
 static i64 weight(const struct entry *e, i64 n) {
     i64 sum = 0;
-    for (i64 i = 0; i < n; i++)
+    for (i64 i = 0; i < n; i++) {
         sum += e[i].times * (e[i].id < o.n_symbols ? 1 : o.bodies[e[i].id - o.n_symbols].weight);
+    }
     return sum;
 }
 
 static i64 intern(const struct entry *e, i64 n) {
     uint64_t h = (uint64_t)n;
-    for (i64 i = 0; i < n; i++)
+    for (i64 i = 0; i < n; i++) {
         h = mix(mix(h, (uint64_t)e[i].id), (uint64_t)e[i].times);
+    }
     i64 *bucket = &o.buckets[(i64)(h >> 40) & (o.n_buckets - 1)];
-    for (i64 b = *bucket - 1; b >= 0; b = o.bodies[b].next - 1)
-        if (o.bodies[b].n == n && equal(&o.kept[o.bodies[b].start], e, n))
+    for (i64 b = *bucket - 1; b >= 0; b = o.bodies[b].next - 1) {
+        if (o.bodies[b].n == n && equal(&o.kept[o.bodies[b].start], e, n)) {
             return o.n_symbols + b;
+        }
+    }
     o.bodies = grown(o.bodies, o.n_bodies, &o.room, sizeof *o.bodies, o.failed);
     o.kept = grown(o.kept, o.n_kept + n - 1, &o.kept_room, sizeof *o.kept, o.failed);
     memcpy(&o.kept[o.n_kept], e, (size_t)n * sizeof *e);
@@ -91,8 +98,9 @@ static i64 intern(const struct entry *e, i64 n) {
 
 static void keep(i64 n) { /* of the stack */
     o.n = n;
-    while (o.n_loops > 0 && o.loops[o.n_loops - 1] >= n)
+    while (o.n_loops > 0 && o.loops[o.n_loops - 1] >= n) {
         o.n_loops--;
+    }
 }
 
 /* The entries on top are one more repetition of a loop right below them. */
@@ -101,13 +109,16 @@ static bool extend(void) {
         i64 pos = o.loops[k];
         struct entry *loop = &o.stack[pos];
         const struct body *body = &o.bodies[loop->id - o.n_symbols];
-        if (body->n != o.n - 1 - pos || !equal(loop + 1, &o.kept[body->start], body->n))
+        if (body->n != o.n - 1 - pos || !equal(loop + 1, &o.kept[body->start], body->n)) {
             continue;
+        }
         i64 extra = 0;
-        for (i64 i = 1; i <= body->n; i++)
+        for (i64 i = 1; i <= body->n; i++) {
             extra += loop[i].extra;
-        if (extra % body->weight != 0)
+        }
+        if (extra % body->weight != 0) {
             return false;
+        }
         loop->times += 1 + extra / body->weight;
         keep(pos + 1);
         return true;
@@ -117,14 +128,17 @@ static bool extend(void) {
 
 static bool create(i64 p) { /* a loop of the p entries on top, if it pays */
     i64 times = 1 + (o.pays + p - 1) / p, n = times * p;
-    if (n > o.n)
+    if (n > o.n) {
         return false;
+    }
     struct entry *low = &o.stack[o.n - n];
-    if (!equal(low, low + p, n - p))
+    if (!equal(low, low + p, n - p)) {
         return false;
+    }
     i64 extra = 0; /* is of a loop around this one: its own gap comes later */
-    for (i64 i = 0; i < n; i++)
+    for (i64 i = 0; i < n; i++) {
         extra += low[i].extra;
+    }
     low[0] = (struct entry){intern(low, p), times, extra};
     keep(o.n - n);
     o.loops = grown(o.loops, o.n_loops, &o.loops_room, sizeof *o.loops, o.failed);
@@ -134,14 +148,18 @@ static bool create(i64 p) { /* a loop of the p entries on top, if it pays */
 
 static bool find(void) {
     const struct entry *top = &o.stack[o.n - 1];
-    for (i64 p = 2; p <= NEAR && p < o.n; p++)
-        if (same(top, top - p) && create(p))
+    for (i64 p = 2; p <= NEAR && p < o.n; p++) {
+        if (same(top, top - p) && create(p)) {
             return true;
-    if (o.n < 3)
+        }
+    }
+    if (o.n < 3) {
         return false;
+    }
     uint64_t h = 0;
-    for (i64 i = 0; i < 3; i++)
+    for (i64 i = 0; i < 3; i++) {
         h = mix(mix(h, (uint64_t)top[-i].id), (uint64_t)top[-i].times);
+    }
     i64 *place = &o.seen[(i64)(h >> 24) & o.seen_mask], before = *place - 1;
     *place = o.n;
     i64 p = o.n - 1 - before;
@@ -150,21 +168,25 @@ static bool find(void) {
 
 /* Symbol that a loop goes on with. */
 static i64 first_symbol(i64 id) {
-    while (id >= o.n_symbols)
+    while (id >= o.n_symbols) {
         id = o.kept[o.bodies[id - o.n_symbols].start].id;
+    }
     return id;
 }
 
 static void settle(i64 next) {
-    while (o.n > 1 && !(o.stack[o.n - 1].id >= o.n_symbols && first_symbol(o.stack[o.n - 1].id) == next))
-        if (!extend() && !find())
+    while (o.n > 1 && !(o.stack[o.n - 1].id >= o.n_symbols && first_symbol(o.stack[o.n - 1].id) == next)) {
+        if (!extend() && !find()) {
             break;
+        }
+    }
 }
 
 static void begin(i64 n, i64 pays) {
     i64 size = 64;
-    while (size < n && size < 1 << 15)
+    while (size < n && size < 1 << 15) {
         size *= 2;
+    }
     free(o.seen);
     o.seen = NULL;
     o.seen = made(size, sizeof(i64));
@@ -180,8 +202,9 @@ static void push(struct entry e) {
         top->extra += e.extra;
         return;
     }
-    if (top)
+    if (top) {
         settle(first_symbol(e.id));
+    }
     o.stack = grown(o.stack, o.n, &o.stack_room, sizeof *o.stack, o.failed);
     o.stack[o.n++] = e;
 }
@@ -189,14 +212,17 @@ static void push(struct entry e) {
 /* The entries in the room for them, folded again if they are few; how many there are. */
 static i64 again(struct entry *entries, i64 n) {
     struct entry few[SHORT];
-    if (n > SHORT)
+    if (n > SHORT) {
         return n;
+    }
     memcpy(few, entries, (size_t)n * sizeof *few);
     begin(n, 1);
-    for (i64 i = 0; i < n; i++)
+    for (i64 i = 0; i < n; i++) {
         push((struct entry){few[i].id, few[i].times, 0});
-    if (o.n)
+    }
+    if (o.n) {
         settle(-1);
+    }
     return o.n;
 }
 
@@ -204,19 +230,24 @@ static void all(const struct orders *in, i64 *root) {
     i64 n = in->first[in->n_sequences];
     o.n_symbols = in->n_symbols;
     o.n_buckets = 1 << 8;
-    while (o.n_buckets < n / 8 && o.n_buckets < 1 << 20)
+    while (o.n_buckets < n / 8 && o.n_buckets < 1 << 20) {
         o.n_buckets *= 2;
+    }
     o.buckets = made(o.n_buckets, sizeof(i64));
     for (i64 s = 0; s < in->n_sequences; s++) {
         i64 a = in->first[s], z = in->first[s + 1];
         begin(z - a, PAYS);
-        for (i64 i = a; i < z; i++)
+        for (i64 i = a; i < z; i++) {
             push((struct entry){in->symbol[i], in->count[i], in->extra ? in->extra[i] : 0});
-        if (o.n)
+        }
+        if (o.n) {
             settle(-1);
-        for (i64 i = 0; i < o.n; i++)
-            if (o.stack[i].extra)
+        }
+        for (i64 i = 0; i < o.n; i++) {
+            if (o.stack[i].extra) {
                 longjmp(o.failed, NO_LOOP);
+            }
+        }
         again(o.stack, o.n);
         root[s] = o.n_roots;
         for (i64 i = 0; i < o.n; i++) {
@@ -227,8 +258,9 @@ static void all(const struct orders *in, i64 *root) {
     root[in->n_sequences] = o.n_roots;
     for (i64 b = 0; b < o.n_bodies; b++) { /* also those that are made here, in which nothing more is found */
         i64 left = again(o.kept + o.bodies[b].start, o.bodies[b].n);
-        if (left == o.bodies[b].n)
+        if (left == o.bodies[b].n) {
             continue;
+        }
         memcpy(o.kept + o.bodies[b].start, o.stack, (size_t)left * sizeof *o.stack);
         o.bodies[b].n = left;
     }
@@ -239,8 +271,9 @@ static void all(const struct orders *in, i64 *root) {
 WT_EXPORT void wt_fold_orders(const struct orders *in, i64 *root, struct folded *found) {
     memset(&o, 0, sizeof o);
     int status = setjmp(o.failed);
-    if (status == 0)
+    if (status == 0) {
         all(in, root);
+    }
     free(o.stack);
     free(o.loops);
     free(o.buckets);

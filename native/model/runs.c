@@ -37,18 +37,21 @@ static struct run row_at(i64 k) {
     const struct accesses *a = out.in;
     i64 i = a->index[k], count = get(&a->count, i), size = get(&a->size, i), moved = get(&a->moved, i);
     i64 low = a->low ? a->low[k] : 0, n = a->low ? a->n[k] : count, offset = get(&a->offset, i);
-    if (n < count)
+    if (n < count) {
         moved = n * size + (low + n == count ? moved - count * size : 0);
-    if (offset == UNKNOWN)
+    }
+    if (offset == UNKNOWN) {
         return (struct run){n, size, moved, UNKNOWN, 0};
+    }
     i64 disp = get(&a->disp, i);
     return (struct run){n, size, moved, offset + low * disp, n > 1 ? disp : 0};
 }
 
 /* Whether an operation `step` bytes behind the last one belongs to its run. */
 static bool goes_on(const struct run *row, i64 step) {
-    if (out.n == out.begin)
+    if (out.n == out.begin) {
         return false;
+    }
     const struct run *run = &out.runs[out.n - 1];
     return run->moved == run->count * run->size && run->size == row->size &&
            (run->count == 1 || step == run->disp);
@@ -63,8 +66,9 @@ static void take(const struct run *row) {
                                              row->offset + done * row->disp, left > 1 ? row->disp : 0};
         } else {
             struct run *run = &out.runs[out.n - 1];
-            if (run->count == 1)
+            if (run->count == 1) {
                 run->disp = step;
+            }
             taken = row->disp == run->disp || left == 1 ? left : 1;
             run->count += taken;
             run->moved += taken == left ? row->moved - done * row->size : taken * row->size;
@@ -93,8 +97,9 @@ static void take_left_out(i64 from, i64 to, i64 times, bool in_one_run, const st
     for (i64 t = 1; t <= times; t++) {
         for (i64 k = from; k < to; k++) {
             struct run row = row_at(k);
-            if (row.offset != UNKNOWN)
+            if (row.offset != UNKNOWN) {
                 row.offset += t * get(&a->around.step, a->index[k]);
+            }
             take(&row);
         }
     }

@@ -42,8 +42,9 @@ static void close_run(const struct singles *in, struct run *run) {
     if (run->n >= RUN) {
         add(run->row[0], run->last, run->n, run->busy);
     } else {
-        for (i64 i = 0; i < run->n; i++)
+        for (i64 i = 0; i < run->n; i++) {
             add(run->row[i], run->row[i], get(&in->count, run->row[i]), get(&in->busy, run->row[i]));
+        }
     }
     run->n = 0;
 }
@@ -55,15 +56,19 @@ static bool whole(const struct singles *in, i64 i) {
 
 static bool goes_on(const struct singles *in, const struct run *run, i64 i, i64 *step) {
     i64 before = run->last, op = get(&in->op, i);
-    if (op != get(&in->op, before) || (get(&in->start, i) < 0) != (get(&in->start, before) < 0))
+    if (op != get(&in->op, before) || (get(&in->start, i) < 0) != (get(&in->start, before) < 0)) {
         return false;
-    for (int c = 0; c < ALIKE; c++)
-        if (in->alike[c].stride && get(&in->alike[c], i) != get(&in->alike[c], before))
+    }
+    for (int c = 0; c < ALIKE; c++) {
+        if (in->alike[c].stride && get(&in->alike[c], i) != get(&in->alike[c], before)) {
             return false;
+        }
+    }
     for (int c = 0; c < STEPS; c++) {
         step[c] = get(&in->at[c], i) - get(&in->at[c], before);
-        if (run->n > 1 && step[c] != run->step[c])
+        if (run->n > 1 && step[c] != run->step[c]) {
             return false;
+        }
     }
     return !(in->separating[op] && step[0] > in->is_tick[op]) && whole(in, i) &&
            (run->n > 1 || whole(in, before));
@@ -88,14 +93,16 @@ WT_EXPORT struct joined *wt_join_singles(const struct singles *in, i64 *n) {
         } else if (run->n == 1) {
             memcpy(run->step, step, sizeof step);
         }
-        if (run->n < RUN - 1)
+        if (run->n < RUN - 1) {
             run->row[run->n] = i;
+        }
         run->busy += get(&in->busy, i);
         run->last = i;
         run->n++;
     }
-    for (int c = 0; c < CLASSES; c++)
+    for (int c = 0; c < CLASSES; c++) {
         close_run(in, &runs[c]);
+    }
     *n = out.n;
     return out.rows;
 }

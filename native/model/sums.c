@@ -44,8 +44,9 @@ static i64 at_least_0(i64 distance, i64 step, i64 n, i64 *equal) {
         return distance >= 0 ? n : 0;
     }
     i64 size = step < 0 ? -step : step;
-    if (distance % step == 0 && -distance / step >= 0 && -distance / step < n)
+    if (distance % step == 0 && -distance / step >= 0 && -distance / step < n) {
         *equal = 1;
+    }
     i64 first =
         distance >= 0 ? 0 : (-distance + size - 1) / size; /* where a growing one is no longer negative */
     i64 last = distance < 0 ? 0 : distance / size + 1;     /* where a shrinking one becomes so */
@@ -70,8 +71,9 @@ static void all(const struct data *in) {
             view = get(&in->view, i);
         struct sums *of = out.n ? &out.rows[out.n - 1] : NULL;
         bool same = of && of->file == file && of->rank == rank && of->level == level;
-        if (!same)
+        if (!same) {
             memset(before, 0, sizeof before);
+        }
         if (!same || of->view != view) {
             out.rows = grown(out.rows, out.n, &out.room, sizeof *out.rows, out.failed);
             out.rows[out.n] = (struct sums){.file = file, .level = level, .rank = rank, .view = view};
@@ -98,8 +100,9 @@ static void all(const struct data *in) {
         before[reads].end = offset + (count - 1) * disp + moved - (count - 1) * size;
         before[reads].row = i;
         *(offset == UNKNOWN ? &of->unknown : &of->known) += count + gap;
-        if (offset == UNKNOWN)
+        if (offset == UNKNOWN) {
             continue;
+        }
         if (view >= 0) {
             offset = get(&in->view_offset, i);
             disp = get(&in->view_disp, i);
