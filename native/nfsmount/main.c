@@ -7,8 +7,8 @@
  *
  * Debian 12 has nothing else that mounts NFS over FUSE. Where the kernel has a client, that one is used.
  *
- * Stays in the foreground until it is unmounted, or the server is gone for 15 s: one that starts again meanwhile is connected to
- * again, and answers what it was asked before. Locks are local to the node.
+ * Stays in the foreground until it is unmounted, or the server is gone for 15 s: one that starts again
+ * meanwhile is connected to again, and answers what it was asked before. Locks are local to the node.
  */
 #include "mount.h"
 
@@ -226,7 +226,8 @@ static bool is_connected(void) {
 
 static void say_gone(void) {
     const char *why = rpc_get_error(wt_client.rpc);
-    fprintf(stderr, "wavetank-nfs-mount: the server is gone: %s\n", why != NULL ? why : "it closed the connection");
+    fprintf(stderr, "wavetank-nfs-mount: the server is gone: %s\n",
+            why != NULL ? why : "it closed the connection");
 }
 
 /* NFS servers close connections on which nothing comes: nfs-ganesha after 300 s, Linux after 360 s. */

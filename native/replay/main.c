@@ -78,11 +78,16 @@ static void set_longest_pause(struct settings *s, const char *value) {
 
 static struct settings parse_arguments(int argc, char **argv) {
     static const struct option OPTIONS[] = {
-        {"plan", required_argument, NULL, 'p'},    {"root", required_argument, NULL, 'r'},
-        {"pauses", required_argument, NULL, 'w'},  {"flush", required_argument, NULL, 'f'},
-        {"verify", no_argument, NULL, 'v'},        {"direct", no_argument, NULL, 'd'},
-        {"null", no_argument, NULL, 'n'},          {"session", no_argument, NULL, 's'},
-        {"watch", required_argument, NULL, 'a'},   {"longest-pause", required_argument, NULL, 'l'},
+        {"plan", required_argument, NULL, 'p'},
+        {"root", required_argument, NULL, 'r'},
+        {"pauses", required_argument, NULL, 'w'},
+        {"flush", required_argument, NULL, 'f'},
+        {"verify", no_argument, NULL, 'v'},
+        {"direct", no_argument, NULL, 'd'},
+        {"null", no_argument, NULL, 'n'},
+        {"session", no_argument, NULL, 's'},
+        {"watch", required_argument, NULL, 'a'},
+        {"longest-pause", required_argument, NULL, 'l'},
         {NULL, 0, NULL, 0},
     };
     struct settings s = {.pause_factor = 1, .longest_pause_ns = INFINITY};
