@@ -80,11 +80,7 @@ def main() -> int:
 def measure(study: dict[str, Any], folder: Path, results: Path, asked: argparse.Namespace) -> int:
     """Measure a study, or go on where it ended; the exit status of wavetank."""
     if "campaign" in study:
-        command = [
-            "campaign",
-            "run",
-            str(campaign_file(folder / study["campaign"], results, asked.clusters)),
-        ]
+        command = ["run", str(campaign_file(folder / study["campaign"], results, asked.clusters))]
     elif "interfere" in study:
         command = ["interfere", str(folder / study["interfere"])]
     else:
