@@ -80,6 +80,7 @@ def test_calls_of_the_mpi_library_are_not_counted_as_the_applications() -> None:
         update={
             "ph_id": 99,
             "level": "posix",
+            "by_library": True,
             "pattern": (PatternMember(iop_type="pwrite", rs=8192, disp=None, dist=None),),
         }
     )
