@@ -213,7 +213,7 @@ def test_without_root_all_but_virtual_clusters_works(tmp_path: Path, assembled: 
         "run {here}/campaign.yaml -o {small}/out",
         "schema --write {small}/schemas",
         "report {here}/out -o {small}/r.html",
-        "plot {here}/abyss.model.json -o {small}/plots",
+        "summary {here}/abyss.model.json --figures {small}/plots",
         "kernel {here}/abyss.model.json -o {small}/k.json",
         "trace -o {small}/t.trace -- cat {here}/reads1.fastq",
     ],

@@ -74,10 +74,7 @@ def lay_out(
         kept = [at for at in kept if not rows or set(columns[at][1:]) - {DASH, ""}] or [0]
         if len(rows) == 1 and len(kept) > 2 and not _fits(least, kept, width):
             pairs = [(cells[0][at], cells[1][at]) for at in kept]
-            label = max(_width(title) for title, _ in pairs)
-            room = max(width - _GAP - label, *(_longest_word(cell) for _, cell in pairs))
-            lines = tuple(line for pair in pairs for line in _row(pair, [label, room], [False] * 2))
-            return Lines((), lines, tuple(_others(cells[0], kept)))
+            return Lines((), tuple(_column_lines(pairs, width)), tuple(_others(cells[0], kept)))
         while len(kept) > 1 and not _fits(least, kept, width):
             kept.pop()
     shown = [[row[at] for at in kept] for row in cells]
@@ -86,6 +83,18 @@ def lay_out(
     )
     grid = _grid(shown, widths, [numeric[at] for at in kept])
     return Lines(grid.head, grid.body, tuple(_others(cells[0], kept)))
+
+
+def _column_lines(pairs: Sequence[tuple[str, str]], width: int) -> Iterator[str]:
+    """A line for each title and cell; a word without room beside its title has a line of its own."""
+    label = max(_width(title) for title, _ in pairs)
+    room = width - _GAP - label
+    for title, cell in pairs:
+        if _longest_word(cell) > room:
+            yield title
+            yield from (f"{' ' * _GAP}{line}" for line in wrapped(cell, width - _GAP))
+        else:
+            yield from _row((title, cell), [label, room], [False] * 2)
 
 
 def _others(titles: Sequence[str], kept: Sequence[int]) -> Iterator[str]:

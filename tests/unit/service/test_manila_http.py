@@ -38,7 +38,7 @@ def test_the_token_is_read_for_each_request(tmp_path):
         with pytest.raises(ServiceError, match="cannot read the token"):
             spaces.all()
         new_token(daemon, file)
-        assert spaces.capacity("shared") == Capacity(None, None)
+        assert spaces.capacity("shared") == Capacity(0, 0)  # it has no servers
         with daemon.admin() as admin:
             admin.send("DELETE", "/v1/tenants/ann/tokens", Revoked)
         with pytest.raises(RefusedError, match="needs the token of a tenant") as refused:
