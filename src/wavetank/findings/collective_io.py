@@ -19,7 +19,7 @@ from wavetank.findings.finding import (
     percent,
 )
 from wavetank.findings.rank_balance import users
-from wavetank.findings.requests import Io, Requests, Tally, by_file, tally
+from wavetank.findings.requests import Io, Requests, Tally, by_file, line_to_gather, tally
 from wavetank.findings.reuse import all_alike
 from wavetank.model.document.run_times import FileTimes
 from wavetank.units import format_duration, format_size
@@ -110,7 +110,7 @@ def _no_collectives(
             f"average{lie}. These are {format_size(found.moved_bytes)}, {percent(of_bytes)} of all bytes."
         ),
         remedy=_remedy(verb, between),
-        paste=f"romio_cb_{verb}=enable",
+        paste=line_to_gather(verb, some),
     )
 
 

@@ -18,7 +18,7 @@ from wavetank.findings.finding import (
     Finding,
     percent,
 )
-from wavetank.findings.requests import Io, Requests, Tally, tally
+from wavetank.findings.requests import Io, Requests, Tally, line_to_gather, tally
 from wavetank.model.document.run_times import FileTimes
 from wavetank.units import format_duration, format_size
 
@@ -85,7 +85,7 @@ def _few(io: Io, verb: str, carriers: tuple[int, ...], some: list[Requests]) -> 
             "More data servers help only as far as these ranks keep them busy. Let each rank move its own part, "
             "by collective MPI-IO or a library on it (HDF5, PnetCDF)."
         ),
-        paste="romio_cb_write=enable" if verb == "write" else "romio_cb_read=enable",
+        paste=line_to_gather("write" if verb == "write" else "read", some),
     )
 
 
@@ -136,10 +136,15 @@ def _uneven_bytes(io: Io) -> tuple[Finding, ...]:
                 f"{n_ranks:,} ranks that do I/O ({format_size(mean)})."
             ),
             remedy="Divide the data evenly, or let collective calls spread it over aggregators.",
-            paste="romio_cb_write=enable",
+            paste=line_to_gather("write" if _writes_most(io) else "read", io.requests),
             time_s=_waited_s(io),
         ),
     )
+
+
+def _writes_most(io: Io) -> bool:
+    written = sum(one.moved_bytes for one in io.requests if one.writes)
+    return 2 * written >= sum(one.moved_bytes for one in io.requests)
 
 
 def _shared_bytes(io: Io) -> int:

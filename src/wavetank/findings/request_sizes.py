@@ -17,7 +17,7 @@ from wavetank.findings.finding import (
     Finding,
     percent,
 )
-from wavetank.findings.requests import Io, Requests, Tally, by_file, tally
+from wavetank.findings.requests import Io, Requests, Tally, by_file, line_to_gather, tally
 from wavetank.units import format_size
 
 
@@ -168,8 +168,8 @@ def _random(io: Io, *, is_write: bool) -> tuple[Finding, ...]:
                 else "Reading ahead does not help: sort the requests by their place, read larger blocks, or keep the file in "
                 "memory. For a training loader shuffle within blocks that are read whole."
             ),
-            paste=f"romio_cb_{verb}=enable"
-            if any(one.phase.level == "mpiio" for one in some)
+            paste=line_to_gather(verb, some)
+            if is_write or any(one.phase.level == "mpiio" for one in some)
             else "posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM)",
         ),
     )

@@ -304,6 +304,13 @@ def tally(requests: Sequence[Requests], chosen: Sequence[BoolArray] | None = Non
     )
 
 
+def line_to_gather(verb: str, requests: Sequence[Requests]) -> str:
+    """The line to paste by which aggregators gather pieces: ROMIO's hint where calls are collective, else such a call."""
+    if requests and all(one.collective for one in requests):
+        return f"romio_cb_{verb}=enable"
+    return f"MPI_File_{verb}_at_all(file, offset, buffer, count, datatype, MPI_STATUS_IGNORE)"
+
+
 def by_file(requests: Sequence[Requests]) -> list[Requests]:
     """Requests of one direction joined over the phases of each file: each rank's runs in the order of the phases."""
     found: dict[int, list[Requests]] = defaultdict(list)

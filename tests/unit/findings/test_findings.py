@@ -168,6 +168,20 @@ def shared(op: str, n: int, size: int, n_ranks: int = 4, *, interleaved: bool) -
     ]
 
 
+@pytest.mark.parametrize(
+    ("call", "kind"), [("MPI_File_write_at", "no-collective-calls"), ("pwrite", "few-ranks")]
+)
+def test_the_line_to_paste_is_a_call_where_calls_are_not_collective(call: str, kind: str) -> None:
+    # A hint of ROMIO changes nothing for a program that makes no collective calls.
+    events = shared(call, 300, 256 * KIB, interleaved=False)
+    if kind == "few-ranks":
+        events = [event for event in events if event.rank == 0] + [
+            Event(rank, call, offset=rank, size=1) for rank in range(1, 4)
+        ]
+    paste = found(events)[kind].paste
+    assert paste is not None and paste.startswith("MPI_File_write_at_all(")
+
+
 def test_independent_calls_on_a_shared_file_are_told_with_their_pieces() -> None:
     # 4 ranks * 300 pieces of 256 KiB = 300 MiB.
     one = found(shared("MPI_File_write_at", 300, 256 * KIB, interleaved=False))[
