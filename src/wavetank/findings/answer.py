@@ -95,8 +95,16 @@ def _by_rank(source: Application) -> str:
             if elapsed_s
             else ""
         )
+    shortest, longest = format_duration(spread.least_s), format_duration(spread.most_s)
+    if shortest == longest:
+        of_run = (
+            f", {percent(min(spread.mean_s / elapsed_s, 1.0))} of the run of {format_duration(elapsed_s)}"
+            if elapsed_s
+            else ""
+        )
+        return f"; {longest} on each rank{of_run}"
     text = (
-        f"; by rank {format_duration(spread.least_s)} to {format_duration(spread.most_s)} (rank {spread.most_rank}), mean "
+        f"; by rank {shortest} to {longest} (rank {spread.most_rank}), mean "
         f"{format_duration(spread.mean_s)}"
     )
     if not elapsed_s:
@@ -110,7 +118,11 @@ def _by_rank(source: Application) -> str:
 def _of_file(file: FileTimes, all_s: float) -> str:
     how = "MPI-IO" if file.level == "mpiio" else "C streams" if file.streams else "POSIX"
     ranks = "one rank" if file.n_ranks == 1 else f"{file.n_ranks:,} ranks"
+    n = file.n_operations
+    moved = (
+        f"{format_size(file.moved)} by {ranks}, {how}, {n:,} {'request' if n == 1 else 'requests'}"
+    )
     return (
-        f"  {file.name.rpartition('/')[2]}: {format_size(file.moved)} by {ranks}, {how}, {file.n_operations:,} requests, "
+        f"  {file.name.rpartition('/')[2]}: {moved if n else f'no data, {ranks}, {how}'}, "
         f"{percent(file.time_s / all_s)} of the I/O time"
     )

@@ -8,6 +8,7 @@ import pytest
 from fold_builder import Event, model_of
 
 from wavetank.findings.all_findings import all_findings
+from wavetank.findings.answer import what_it_is
 from wavetank.findings.finding import HEADLINES, Finding
 from wavetank.model.document.model import Model
 from wavetank.model.document.run_times import FileTimes, RankSpread, RunTimes
@@ -134,3 +135,11 @@ def test_flushes_are_counted_where_single_operations_do_not_show_them() -> None:
     one = found(collective(file={"n_syncs": 640}))["flush-after-each-write"]
     assert "640 flushes (fsync and its like) come with 640 writes" in one.sentence
     assert one.severity == "critical"
+
+
+def test_times_that_are_the_same_on_all_ranks_are_said_once() -> None:
+    (same,) = [line for line in what_it_is(collective()) if line.startswith("Time")]
+    assert "10.00 s on each rank, 83 % of the run of 12.00 s" in same
+    uneven = RankSpread(mean_s=10.0, least_s=9.0, most_s=40.0, most_rank=7)
+    (spread,) = [line for line in what_it_is(collective(spread=uneven)) if line.startswith("Time")]
+    assert "by rank 9.00 s to 40.00 s (rank 7), mean 10.00 s" in spread
