@@ -33,9 +33,12 @@ class Check:
     """Two measurements that check a choice.
 
     Attributes:
+        of: the application's name where pauses are left out.
+        application: with its pauses.
         choice, baseline: with pauses.
     """
 
+    of: str
     application: Application
     choice: Run
     baseline: Run
@@ -63,7 +66,7 @@ def checks_of(spec: CampaignSpec, plan: Plan, verdicts: Iterable[Verdict]) -> tu
                 _with_pauses(plan, name, with_pauses, order)
                 for order, name in enumerate((each.choice, each.baseline))
             )
-            found.append(Check(with_pauses, choice, baseline))
+            found.append(Check(application.name, with_pauses, choice, baseline))
     return tuple(found)
 
 
@@ -104,9 +107,9 @@ def pauses_notes(
         if None not in found:
             times = [one.result.io.total_s for one in found if one is not None]
             notes += _sentence(each, plan, times, score)
-    named = {each.application.name for each in checks}
+    checked = {each.of for each in checks}
     for verdict in verdicts:
-        without = f"{verdict.application}, pauses kept" not in named
+        without = verdict.application not in checked
         if spec.pauses == "drop" and verdict.verb == "choose" and without:
             notes += notes_of(
                 "remark",
@@ -120,10 +123,9 @@ def pauses_notes(
 
 
 def _sentence(each: Check, plan: Plan, times_s: Sequence[float], score: Score) -> tuple[Note, ...]:
-    name = each.application.name.removesuffix(", pauses kept")
     runs = (each.choice, each.baseline)
     chosen, base = (
-        score(name, run.cluster, time_s) for run, time_s in zip(runs, times_s, strict=True)
+        score(each.of, run.cluster, time_s) for run, time_s in zip(runs, times_s, strict=True)
     )
     said = " and ".join(
         f"{plan.cluster(run.cluster).title} with {run.mapping} takes {format_duration(time_s)} of I/O"
@@ -137,7 +139,7 @@ def _sentence(each: Check, plan: Plan, times_s: Sequence[float], score: Score) -
         "remark" if holds else "suspect",
         "pauses",
         [
-            f"{name}: measured once more with the application's pauses kept, shortened to {format_duration(LONGEST_PAUSE_S)} each, "
+            f"{each.of}: measured once more with the application's pauses kept, shortened to {format_duration(LONGEST_PAUSE_S)} each, "
             f"{said}: {order}"
         ],
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from wavetank.cli.grid import broken, wrapped
 
 if TYPE_CHECKING:
     from wavetank.compare.comparison import Comparison, Verdict
     from wavetank.tables.table import Table
+
+_Size = TypeVar("_Size")
 
 MOST_LINES = 25
 _MOST_REASONS = 2
@@ -38,11 +40,7 @@ def comparison_lines(comparison: Comparison, width: int | None, rest: str) -> li
         rest: the command that prints everything.
     """
     last = f"Everything: {rest}"
-    for n_rows, n_sentences, n_lines in _SIZES:
-        lines = _lines(comparison, width, n_rows, n_sentences, n_lines)
-        if len(lines) + 1 <= MOST_LINES:
-            return [*lines, last]
-    return [*lines[: MOST_LINES - 2], "...", last]
+    return first_that_fits(_SIZES, lambda size: _lines(comparison, width, *size), last)
 
 
 def brief_lines(comparison: Comparison) -> list[str]:
@@ -72,9 +70,7 @@ def _lines(
         each.application: each for each in comparison.rankings if each.by == comparison.rank_by
     }
     for verdict in comparison.verdicts:
-        lines += (
-            wrapped(_named(comparison, verdict), width) if width else [_named(comparison, verdict)]
-        )
+        lines += shortened(_named(comparison, verdict), width)
         if n_rows:
             lines += _clipped([verdict.run], width, 2)
             table = choice_table(comparison, rankings[verdict.application], n_rows)
@@ -118,11 +114,27 @@ def _clipped(
 ) -> Iterable[str]:
     """Sentences in so many lines each at most."""
     for sentence in list(sentences)[:n_sentences]:
-        if width is None:
-            yield sentence
-            continue
-        parts = wrapped(sentence, width)
-        yield from clip(parts, n_lines, width)
+        yield from shortened(sentence, width, n_lines)
+
+
+def shortened(text: str, width: int | None, n_lines: int | None = None) -> list[str]:
+    """A sentence as lines of a terminal, so many at most; as one where nothing wraps."""
+    if width is None:
+        return [text]
+    parts = wrapped(text, width)
+    return parts if n_lines is None else clip(parts, n_lines, width)
+
+
+def first_that_fits(
+    sizes: Iterable[_Size], lines_of: Callable[[_Size], list[str]], last: str
+) -> list[str]:
+    """The lines of the first size that fits a screen with ``last`` under them; of the last size as many as fit."""
+    lines: list[str] = []
+    for size in sizes:
+        lines = lines_of(size)
+        if len(lines) + 1 <= MOST_LINES:
+            return [*lines, last]
+    return [*lines[: MOST_LINES - 2], "...", last]
 
 
 def clip(parts: Sequence[str], n_lines: int, width: int) -> list[str]:
@@ -141,7 +153,7 @@ def screen(first: Sequence[str], told: Sequence[str], last: str, width: int | No
         last: where the rest is.
         width: of the terminal; None: nothing wraps.
     """
-    above = [part for line in first for part in (wrapped(line, width) if width else [line])]
+    above = [part for line in first for part in shortened(line, width)]
     room = MOST_LINES - len(above) - 1
     parts = [broken(line, width).split("\n") if width else [line] for line in told]
     for n_lines in (4, 3, 2, 1):

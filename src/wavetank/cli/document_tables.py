@@ -87,7 +87,7 @@ def kind_of_document(path: Path) -> str:
 
 def _print_log(path: Path, output_format: str) -> None:
     """Ranks, operations by file and call; and the tables of its model, unless nothing can be modelled."""
-    from wavetank.cli.model_output import answer_of, tables_of_model
+    from wavetank.cli.model_output import described
     from wavetank.document import provenance
     from wavetank.errors import ModelError
     from wavetank.model.extract import extract_model
@@ -95,10 +95,12 @@ def _print_log(path: Path, output_format: str) -> None:
     from wavetank.trace.open import open_trace
 
     trace = open_trace(path)
-    tables, notes, answer = trace_tables(trace), trace.notes, None
+    tables, notes = trace_tables(trace), trace.notes
+    answer: str | None = None
     try:
         model = extract_model(trace, provenance([path]))
-        tables, notes, answer = [*tables_of_model(model), *tables], model.notes, answer_of(model)
+        answer, of_model = described(model)
+        tables, notes = [*of_model, *tables], model.notes
     except ModelError as error:
         click.echo(f"note: no model: {error}", err=True)
     print_tables(tables, output_format, extra={"answer": answer, "notes": note_rows(notes)})

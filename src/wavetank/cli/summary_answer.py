@@ -7,9 +7,8 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 
-from wavetank.cli.answer import MOST_LINES, clip
+from wavetank.cli.answer import first_that_fits, shortened
 from wavetank.cli.document_tables import is_log, kind_of_document
-from wavetank.cli.grid import wrapped
 from wavetank.document import provenance
 from wavetank.errors import ReportError, UsageError
 from wavetank.findings.all_findings import all_findings
@@ -128,30 +127,26 @@ def lines(summary: Summary, width: int | None) -> list[str]:
         width: of the terminal, characters; None: nothing wraps.
     """
     last = f"Everything: wavetank summary --full {summary.path}; as a page: --html FILE"
-    for n_findings, n_lines, n_files in _SIZES:
-        found = _lines(summary, width, n_findings, n_lines, n_files)
-        if len(found) + 1 <= MOST_LINES:
-            break
-    return [*found[: MOST_LINES - 1], last]
+    return first_that_fits(_SIZES, lambda size: _lines(summary, width, *size), last)
 
 
 def _lines(
     summary: Summary, width: int | None, n_findings: int, n_lines: int, n_files: int
 ) -> list[str]:
-    found = _wrapped(summary.answer, width, 3)
+    found = shortened(summary.answer, width, 3)
     if lost := texts(summary.notes, "lost"):
-        found += _wrapped(f"All numbers are at least: {lost[0]}.", width, 2)
+        found += shortened(f"All numbers are at least: {lost[0]}.", width, 2)
     facts = what_it_is(summary.source)
     about_files = [line for line in facts if line.startswith("  ")]
     for line in facts:
         if line not in about_files:
-            found += _wrapped(line, width, 2)
+            found += shortened(line, width, 2)
     for line in about_files[:n_files]:
-        found += _wrapped(line, width, 1)
+        found += shortened(line, width, 1)
     found.append("")
     for one in summary.findings[:n_findings]:
         share = "" if one.share_of_time is None else f"[{percent(one.share_of_time)}] "
-        parts = _wrapped(
+        parts = shortened(
             f"{share}{one.sentence}", None if width is None else width - len(_INDENT), n_lines
         )
         found += [f"{one.severity:9}{parts[0]}", *(_INDENT + part for part in parts[1:])]
@@ -160,10 +155,6 @@ def _lines(
     if (more := len(summary.findings) - n_findings) > 0:
         found.append(f"{_INDENT}and {more} more {'finding' if more == 1 else 'findings'}")
     return found
-
-
-def _wrapped(text: str, width: int | None, n_lines: int) -> list[str]:
-    return [text] if width is None else clip(wrapped(text, width), n_lines, width)
 
 
 def write_page(model: Model, path: Path) -> None:

@@ -19,7 +19,15 @@ from wavetank.findings.finding import (
     percent,
 )
 from wavetank.findings.rank_balance import users
-from wavetank.findings.requests import Io, Requests, Tally, by_file, line_to_gather, tally
+from wavetank.findings.requests import (
+    Io,
+    Requests,
+    Tally,
+    by_file,
+    line_to_gather,
+    tally,
+    verb_that_takes_longer,
+)
 from wavetank.findings.reuse import all_alike
 from wavetank.model.document.run_times import FileTimes
 from wavetank.units import format_duration, format_size
@@ -147,7 +155,6 @@ def time_above_posix(io: Io) -> tuple[Finding, ...]:
         if metadata_s >= 0.1 * mpiio_s
         else ""
     )
-    longest = some[0]
     return (
         io.finding(
             Tally(sum(file.n_operations for file in some), sum(file.moved for file in some), ()),
@@ -160,9 +167,7 @@ def time_above_posix(io: Io) -> tuple[Finding, ...]:
             remedy=(
                 "Make fewer and larger collective calls, and write contiguous regions of a rank without collective buffering."
             ),
-            paste="romio_cb_write=disable"
-            if longest.write_s >= longest.read_s
-            else "romio_cb_read=disable",
+            paste=f"romio_cb_{verb_that_takes_longer(some[0])}=disable",
             time_s=above_s,
             of_data=False,
         ),

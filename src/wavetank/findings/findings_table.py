@@ -5,9 +5,9 @@ A file of its own, as each table is: the findings are computed in a room that kn
 
 from __future__ import annotations
 
-from wavetank.findings.all_findings import all_findings
+from collections.abc import Sequence
+
 from wavetank.findings.finding import Finding
-from wavetank.model.document.model import Model
 from wavetank.tables.table import Cell, Column, Definition, Table
 from wavetank.tables.words import DASH, numbers_text
 
@@ -30,9 +30,8 @@ FINDINGS: Definition[Finding] = Definition(
 )  # fmt: skip
 
 
-def findings_table(model: Model) -> Table:
-    """A row for each finding, with its numbers and its remedy."""
-    findings = all_findings(model)
+def findings_table(findings: Sequence[Finding]) -> Table:
+    """A row for each of all findings on an application, with its numbers and its remedy."""
     return FINDINGS.table(
         findings,
         caption="Computed from the model; nothing of it was measured on a cluster."

@@ -17,7 +17,15 @@ from wavetank.findings.finding import (
     Finding,
     percent,
 )
-from wavetank.findings.requests import Io, Requests, Tally, by_file, line_to_gather, tally
+from wavetank.findings.requests import (
+    Io,
+    Requests,
+    Tally,
+    by_file,
+    line_to_gather,
+    tally,
+    verb_that_takes_longer,
+)
 from wavetank.units import format_size
 
 
@@ -77,9 +85,7 @@ def small_requests_below(io: Io) -> tuple[Finding, ...]:
                 "Let each call move contiguous bytes (chunks of HDF5 and netCDF as the ranks divide the data), or let collective "
                 "buffering gather them."
             ),
-            paste="romio_cb_write=enable"
-            if some[0].write_s >= some[0].read_s
-            else "romio_cb_read=enable",
+            paste=f"romio_cb_{verb_that_takes_longer(some[0])}=enable",
             time_s=sum(file.time_s for file in some),
             of_data=False,
         ),

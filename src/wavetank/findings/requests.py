@@ -31,7 +31,7 @@ from wavetank.model.document.model import View
 from wavetank.model.document.offsets import is_contiguous
 from wavetank.model.document.phase import Phase, writes
 from wavetank.model.document.program import ProcessStep, Program, Step
-from wavetank.model.document.run_times import RunTimes
+from wavetank.model.document.run_times import FileTimes, RunTimes
 from wavetank.model.document.step_walks import plain_steps
 from wavetank.trace.ops import OPS_BY_NAME
 from wavetank.trace.schema import BoolArray, FileView, Int64Array
@@ -302,6 +302,11 @@ def tally(requests: Sequence[Requests], chosen: Sequence[BoolArray] | None = Non
         tuple(sorted({one.phase.ph_id for one, _ in pairs})),
         None if None in times else sum(time_s for time_s in times if time_s is not None),
     )
+
+
+def verb_that_takes_longer(file: FileTimes) -> str:
+    """Whether a file's reads or its writes take longer; of both the same the writes."""
+    return "write" if file.write_s >= file.read_s else "read"
 
 
 def line_to_gather(verb: str, requests: Sequence[Requests]) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from wavetank.errors import UsageError
+from wavetank.findings.all_findings import all_findings
 from wavetank.findings.findings_table import findings_table
 from wavetank.interface.figure import Figure
 from wavetank.interface.figure import public as public_figure
@@ -60,7 +61,7 @@ class Model:
         from wavetank.model.tables.approximation_tables import approximation_tables
 
         found = [
-            findings_table(self._model),
+            findings_table(all_findings(self._model)),
             *approximation_tables(self._model.approximation),
             *model_tables(self._model),
         ]
@@ -80,7 +81,7 @@ class Model:
     @property
     def findings(self) -> Table:
         """What the I/O shows, a sentence a row."""
-        return public(findings_table(self._model))
+        return public(findings_table(all_findings(self._model)))
 
     def difference(self, other: Model) -> Table:
         """A row for each difference to another model; none where both stand for the same I/O. Times are not compared."""

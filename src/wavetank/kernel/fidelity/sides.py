@@ -7,7 +7,7 @@ are the application's own is asked of the rules that made the kernel; what they 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,14 +53,14 @@ class Sides:
 def sides_of(kernel: Kernel, model: Model) -> Sides:
     """A kernel and its model side by side."""
     own = _OwnSteps(kernel, model)
-    programs = [own.of(program) for program in programs_by_view(model.programs)]
+    programs = [_changed(program, own.kept) for program in programs_by_view(model.programs)]
     planned = _PlannedSteps(model)
     told: dict[str, Any] = {
         "source": KERNEL,
         "n_ranks": kernel.n_ranks,
         "files": tuple(map(_model_file, kernel.files)),
         "phases": _in_views(kernel.phases),
-        "programs": tuple(planned.of(program) for program in kernel.programs),
+        "programs": tuple(_changed(program, planned.kept) for program in kernel.programs),
         "views": kernel.views,
         "infos": kernel.infos,
         "communicators": kernel.communicators,
@@ -123,6 +123,15 @@ def _by_names_of(kernel: Kernel, model: Model, programs: Sequence[Program]) -> t
     )
 
 
+def _changed(
+    program: Program, kept: Callable[[DataStep | FileStep, Around], DataStep | FileStep | None]
+) -> Program:
+    """A program with those of its steps that are kept."""
+    return Program(
+        ranks=program.ranks, steps=changed_among(program.steps, kept, len(program.ranks))
+    )
+
+
 def _n_calls(step: FileStep, around: Around) -> int:
     """How many calls a step is; one on two names is counted with the second."""
     return 0 if are_of_one_call(step, around.after) else around.times * step.count
@@ -138,12 +147,8 @@ class _OwnSteps:
         self.left_out: Counter[str] = Counter()
         self.replaced: set[str] = set()
 
-    def of(self, program: Program) -> Program:
-        """One program's."""
-        steps = changed_among(program.steps, self._kept, len(program.ranks))
-        return Program(ranks=program.ranks, steps=steps)
-
-    def _kept(self, step: DataStep | FileStep, around: Around) -> DataStep | FileStep | None:
+    def kept(self, step: DataStep | FileStep, around: Around) -> DataStep | FileStep | None:
+        """A step of a program where it is one of them."""
         if isinstance(step, DataStep):
             return step if step.ph_id in self._phases else None
         if not self._own.has(step):
@@ -168,12 +173,8 @@ class _PlannedSteps:
         self._opened = mpi_openers(model.programs)
         self.n_calls = 0
 
-    def of(self, program: Program) -> Program:
-        """One program's."""
-        steps = changed_among(program.steps, self._kept, len(program.ranks))
-        return Program(ranks=program.ranks, steps=steps)
-
-    def _kept(self, step: DataStep | FileStep, around: Around) -> DataStep | FileStep | None:
+    def kept(self, step: DataStep | FileStep, around: Around) -> DataStep | FileStep | None:
+        """A step of a program where it is one of them."""
         if isinstance(step, DataStep):
             return step
         if step.iop_type == "MPI_File_open" and step.file_id not in self._opened:

@@ -114,23 +114,6 @@ class ListedOffsets(Record):
             moved=None if full else column("moved"),
         )
 
-    @classmethod
-    def of_single_runs(cls, ranks: Sequence[tuple[int, int, int, int, int]]) -> ListedOffsets:
-        """From the one run of each rank: count, size, bytes moved, offset and distance."""
-        count, rs, moved, offset, disp = np.array(list(zip(*ranks, strict=True)), dtype=np.int64)
-        n_runs = np.ones(len(ranks), dtype=np.int64)
-        for column in (count, rs, moved, offset, disp, n_runs):
-            column.setflags(write=False)
-        full = not [one for one in ranks if one[0] * one[1] != one[2]]
-        return cls.model_construct(
-            n_runs=n_runs,
-            count=count,
-            rs=rs,
-            offset=offset,
-            disp=disp,
-            moved=None if full else moved,
-        )
-
     def of_rank(self, position: int) -> RunArrays:
         """The runs of one rank, by its place in ``ph_processid``."""
         start = int(self.n_runs[:position].sum())

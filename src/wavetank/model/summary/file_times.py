@@ -155,6 +155,7 @@ def _run_times(entries: _Entries, trace: Trace) -> RunTimes:
     order = np.argsort(-time_ns, kind="stable")[:MOST_FILES]
     some = [file for file in order.tolist() if time_ns[file] > 0]
     spread = _spread(own, trace.n_ranks)
+    hosts = {one.rank: one.host for one in trace.ranks if one.host}
     return RunTimes.model_construct(
         elapsed_s=trace.elapsed_s,
         io_s=spread.most_s if spread else None,
@@ -173,7 +174,7 @@ def _run_times(entries: _Entries, trace: Trace) -> RunTimes:
         streamed=int(own.of["streamed"].sum()),
         spread=spread,
         files=tuple(
-            _file_times(own.where(own.file == file), below.where(below.file == file), trace)
+            _file_times(own.where(own.file == file), below.where(below.file == file), trace, hosts)
             for file in some
         ),
     )
@@ -212,8 +213,10 @@ def _time_s(record: FileCounters) -> float:
     return record.reads.time_s + record.writes.time_s + record.meta_time_s
 
 
-def _file_times(own: _Entries, below: _Entries, trace: Trace) -> FileTimes:
-    """Of one file."""
+def _file_times(
+    own: _Entries, below: _Entries, trace: Trace, hosts: Mapping[int, str]
+) -> FileTimes:
+    """Of one file. ``hosts``: of ranks, where they are known."""
     file = trace.files[int(own.file[0])]
     of_all = bool((own.rank < 0).any())
     n_ranks = trace.n_ranks if of_all else len(different(own.rank))
@@ -221,7 +224,6 @@ def _file_times(own: _Entries, below: _Entries, trace: Trace) -> FileTimes:
     unaligned = [one for one in counted if one.n_unaligned is not None and not one.streams]
     movers = below.rank[below.of["moved"] > 0]
     known = len(movers) > 0 and bool((movers >= 0).all())
-    hosts = {one.rank: one.host for one in trace.ranks}
     hosts_below = {hosts.get(rank, "") for rank in different(movers).tolist()}
     stripes = file.striping[-1:]
     return FileTimes.model_construct(
@@ -259,14 +261,8 @@ def _slowest_below(below: _Entries) -> dict[str, Any]:
             "below_slowest_s": record.slowest_s,
             "below_slowest_bytes": record.slowest_bytes,
         }
-    _, group = np.unique(below.rank, return_inverse=True)
-    time_s = np.bincount(group, weights=below.time_ns) * _NS
-    moved = np.bincount(group, weights=below.of["moved"])
-    slowest = int(time_s.argmax())
-    return {
-        "below_slowest_s": float(time_s[slowest]),
-        "below_slowest_bytes": int(moved[slowest]),
-    }
+    ranks = _by_rank(below)
+    return {"below_slowest_s": ranks.slowest_s, "below_slowest_bytes": ranks.slowest_bytes}
 
 
 def _extremes(own: _Entries, *, of_all: bool) -> dict[str, Any]:
@@ -275,15 +271,31 @@ def _extremes(own: _Entries, *, of_all: bool) -> dict[str, Any]:
     if of_all:
         record = next(one for one in own.records if one.rank is None)
         return none if len(own.file) > 1 else {name: getattr(record, name) for name in none}
-    ranks, group = np.unique(own.rank, return_inverse=True)
-    if len(ranks) < 2:
-        return none
-    time_s = np.bincount(group, weights=own.time_ns) * _NS
-    moved = np.bincount(group, weights=own.of["moved"])
+    ranks = _by_rank(own)
+    return none if ranks.n < 2 else {name: getattr(ranks, name) for name in none}
+
+
+@dataclass(frozen=True)
+class _Ranks:
+    """The slowest and the fastest of some ranks."""
+
+    n: int
+    slowest_rank: int
+    slowest_s: float
+    slowest_bytes: int
+    fastest_s: float
+
+
+def _by_rank(entries: _Entries) -> _Ranks:
+    """Of entries of single ranks, one at least."""
+    ranks, group = distinct(entries.rank)
+    time_s = np.bincount(group, weights=entries.time_ns) * _NS
+    moved = np.bincount(group, weights=entries.of["moved"])
     slowest = int(time_s.argmax())
-    return {
-        "slowest_rank": int(ranks[slowest]),
-        "slowest_s": float(time_s[slowest]),
-        "slowest_bytes": int(moved[slowest]),
-        "fastest_s": float(time_s.min()),
-    }
+    return _Ranks(
+        n=len(ranks),
+        slowest_rank=int(ranks[slowest]),
+        slowest_s=float(time_s[slowest]),
+        slowest_bytes=int(moved[slowest]),
+        fastest_s=float(time_s.min()),
+    )

@@ -5,7 +5,7 @@ Names of columns are those of the method, section 2 (P18 table 1).
 
 from __future__ import annotations
 
-from wavetank.model.document.model import Model
+from wavetank.model.document.model import Model, own_phases
 from wavetank.model.document.phase import Phase
 from wavetank.model.tables.application_table import APPLICATION, application_table
 from wavetank.model.tables.file_table import FILES, file_table, names_of
@@ -48,6 +48,6 @@ def _phases(model: Model, phases: tuple[Phase, ...], *, below: bool = False) -> 
 
 def by_level(model: Model) -> tuple[tuple[Phase, ...], tuple[Phase, ...]]:
     """Phases of the application's own calls, and those of the MPI library below them."""
-    own = tuple(phase for phase in model.phases if not phase.by_library)
+    own = own_phases(model)
     below = tuple(phase for phase in model.phases if phase.by_library)
     return own, below

@@ -26,6 +26,7 @@ from wavetank.compare.tables.trust import own_times_table
 from wavetank.compare.tables.use import use_table
 from wavetank.compare.tables.what_if import what_if_tables
 from wavetank.compare.words import origins_words
+from wavetank.findings.all_findings import all_findings
 from wavetank.findings.findings_table import findings_table
 from wavetank.kernel.document.kernel import Kernel
 from wavetank.kernel.tables.lines import ior_table, mdtest_table
@@ -206,7 +207,10 @@ def model_part(model: Model, anchor: str, kernel: Kernel | None = None) -> Model
         command=shlex.join(model.command),
         tables=tuple(
             each
-            for each in (findings_table(model), *model_tables(model, largest_first=True))
+            for each in (
+                findings_table(all_findings(model)),
+                *model_tables(model, largest_first=True),
+            )
             if each.rows
         ),
         first=(*figures[:1], *pairs[:1]),
