@@ -256,12 +256,9 @@ def io_of(source: Source) -> Io:
     """The I/O of a model or a kernel.
 
     Args:
-        source: whose phases below MPI-IO are left out: their bytes are those of the phases above.
+        source: whose phases of the MPI library are left out: their bytes are those of the phases above.
     """
-    by_mpi = {phase.file_id for phase in source.phases if phase.level == "mpiio"}
-    own = [
-        phase for phase in source.phases if phase.level == "mpiio" or phase.file_id not in by_mpi
-    ]
+    own = [phase for phase in source.phases if not phase.by_library]
     found = tuple(one for phase in own for one in _requests(phase, source.views))
     return Io(
         n_ranks=_n_parallel(source),

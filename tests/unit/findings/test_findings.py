@@ -15,6 +15,7 @@ from fold_builder import Event, model_of, trace_of
 
 from wavetank.findings.all_findings import all_findings
 from wavetank.findings.finding import Finding, percent
+from wavetank.findings.requests import io_of
 from wavetank.model.extract import extract_model
 from wavetank.model.rules import Rules
 from wavetank.trace.open import open_trace
@@ -166,6 +167,21 @@ def shared(op: str, n: int, size: int, n_ranks: int = 4, *, interleaved: bool) -
         for rank in range(n_ranks)
         for i in range(n)
     ]
+
+
+@pytest.mark.parametrize(("by_library", "n_times"), [(False, 2), (True, 1)])
+def test_posix_calls_count_where_the_mpi_library_does_not_make_them(
+    *, by_library: bool, n_times: int
+) -> None:
+    # As of a header that a program writes by hand into a file which it writes by MPI-IO, too.
+    model = model_of(shared("MPI_File_write_at", 300, 256 * KIB, interleaved=False))
+    moved = io_of(model).moved_bytes
+    below = [
+        phase.model_copy(update={"ph_id": 99, "level": "posix", "by_library": by_library})
+        for phase in model.phases
+    ]
+    both = model.model_copy(update={"phases": (*model.phases, *below)})
+    assert io_of(both).moved_bytes == n_times * moved
 
 
 @pytest.mark.parametrize(
